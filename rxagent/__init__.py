@@ -1,0 +1,1 @@
+"""Reactive streams for LLM agents: an agent is an RxPY operator."""

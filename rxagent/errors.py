@@ -1,0 +1,309 @@
+"""Everything that rxagent raises, in one tree.
+
+::
+
+    RxAgentError
+    ├── ConfigurationError        a chain, an agent or a tool was put together wrongly
+    ├── RequestError              a request that cannot be sent, such as an empty prompt
+    ├── AdvisorError              an advisor broke its contract
+    ├── ContextError
+    │   ├── MissingContextError   nothing is there under the key
+    │   └── ContextTypeError      something of another type is there
+    ├── ModelError                the provider or the way to it failed
+    │   ├── AuthenticationError   no key, a wrong key, no permission
+    │   ├── BadRequestError       the provider rejects the request
+    │   │   ├── ContextLengthError    ... because it is too long
+    │   │   └── ModelNotFoundError    ... because there is no such model or address
+    │   ├── RateLimitError        too many requests; see ``retry_after_s``
+    │   ├── OverloadedError       the provider is busy
+    │   ├── ServerError           the provider broke
+    │   ├── ModelTimeoutError     a clock ran out; ``clock`` says which
+    │   ├── ModelConnectionError  no connection, or it was lost
+    │   ├── TruncatedStreamError  the stream ended before the answer did
+    │   ├── EmptyStreamError      the stream ended before anything came
+    │   ├── MalformedResponseError    what came is not what the dialect says
+    │   └── ProviderStreamError   the provider reports an error within a stream
+    ├── HistoryError              stored messages cannot be read
+    ├── ToolError                 a tool failed, and that is not for the model to see
+    ├── LimitError                a limit was reached, and it was set to raise
+    └── StreamError
+        ├── BufferOverflowError   a reader is too slow for a source that cannot pause
+        └── StreamCancelledError  somebody else cancelled the task of a stream
+
+The families are disjoint: who catches ``ModelError`` never swallows another one.  A
+blocked answer is no error but a response with ``blocked_by``.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AdvisorError",
+    "AuthenticationError",
+    "BadRequestError",
+    "BufferOverflowError",
+    "ConfigurationError",
+    "ContextError",
+    "ContextLengthError",
+    "ContextTypeError",
+    "EmptyStreamError",
+    "HistoryError",
+    "LimitError",
+    "MalformedResponseError",
+    "MissingContextError",
+    "ModelConnectionError",
+    "ModelError",
+    "ModelNotFoundError",
+    "ModelTimeoutError",
+    "OverloadedError",
+    "ProviderStreamError",
+    "RateLimitError",
+    "RequestError",
+    "RxAgentError",
+    "ServerError",
+    "StreamCancelledError",
+    "StreamError",
+    "ToolError",
+    "TruncatedStreamError",
+]
+
+
+class RxAgentError(Exception):
+    """Whatever rxagent raises."""
+
+
+class ConfigurationError(RxAgentError, ValueError):
+    """A chain, an agent or a tool was put together wrongly; raised at once."""
+
+
+class RequestError(RxAgentError, ValueError):
+    """A request that cannot be sent."""
+
+
+class AdvisorError(RxAgentError):
+    """An advisor broke its contract.
+
+    Args:
+        advisor: Its name.
+        problem: What it did, as the rest of a sentence.
+    """
+
+    def __init__(self, advisor: str, problem: str) -> None:
+        super().__init__(f"advisor {advisor!r} {problem}")
+        self.advisor = advisor
+
+
+class ContextError(RxAgentError):
+    """A value of the context cannot be read."""
+
+
+class MissingContextError(ContextError, KeyError):
+    """Nothing is there under the key."""
+
+    def __init__(self, key: str, *, hint: str = "") -> None:
+        how = hint or f"pass context={{{key!r}: ...}} with the call"
+        super().__init__(f"the context has no {key!r}; {how}")
+        self.key = key
+
+    def __str__(self) -> str:  # KeyError would show the repr of the message
+        return str(self.args[0])
+
+
+class ContextTypeError(ContextError, TypeError):
+    """Something of another type is there under the key."""
+
+    def __init__(self, key: str, *, expected: type, found: type) -> None:
+        super().__init__(
+            f"context key {key!r} holds {found.__name__}, not {expected.__name__}"
+        )
+        self.key = key
+        self.expected = expected
+        self.found = found
+
+
+class HistoryError(RxAgentError, ValueError):
+    """Stored messages cannot be read.
+
+    Args:
+        where: Path to the first problem.
+        problem: What is wrong there.
+        problems: How many there are in all.
+    """
+
+    def __init__(self, where: str, problem: str, *, problems: int = 1) -> None:
+        more = f" (and {problems - 1} more)" if problems > 1 else ""
+        super().__init__(f"stored messages cannot be read: {where}: {problem}{more}")
+        self.where = where
+        self.problem = problem
+        self.problems = problems
+
+
+class ModelError(RxAgentError):
+    """The provider, or the way to it, failed.
+
+    Args:
+        message: What happened and what to do.
+        provider: Whose fault it is, such as ``"openai"``.
+        status: HTTP status, or the one that the provider names in its payload.
+        code: The provider's own word for the error.
+        retry_after_s: Seconds after which the provider wants to be asked again.
+        delivered: Whether any event reached the consumer before.
+        retryable: Whether the same request may succeed later; ``None`` takes the
+            default of the class.
+    """
+
+    default_retryable = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str = "",
+        status: int | None = None,
+        code: str | None = None,
+        retry_after_s: float | None = None,
+        delivered: bool = False,
+        retryable: bool | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.provider = provider
+        self.status = status
+        self.code = code
+        self.retry_after_s = retry_after_s
+        self.delivered = delivered
+        self.retryable = self.default_retryable if retryable is None else retryable
+
+
+class AuthenticationError(ModelError):
+    """No key, a wrong key, or no permission."""
+
+
+class BadRequestError(ModelError):
+    """The provider rejects the request."""
+
+
+class ContextLengthError(BadRequestError):
+    """The request is longer than the model can take."""
+
+
+class ModelNotFoundError(BadRequestError):
+    """There is no such model, or no such address."""
+
+
+class RateLimitError(ModelError):
+    """Too many requests or tokens; ``retry_after_s`` says when to come back."""
+
+    default_retryable = True
+
+
+class OverloadedError(ModelError):
+    """The provider is busy."""
+
+    default_retryable = True
+
+
+class ServerError(ModelError):
+    """The provider broke."""
+
+    default_retryable = True
+
+
+class ModelTimeoutError(ModelError):
+    """A clock ran out.
+
+    Args:
+        clock: ``"connect"``, ``"read"``, ``"write"`` or ``"pool"``.
+        limit_s: What it was set to, in seconds.
+    """
+
+    default_retryable = True
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        clock: str,
+        limit_s: float | None = None,
+        provider: str = "",
+        delivered: bool = False,
+    ) -> None:
+        super().__init__(message, provider=provider, delivered=delivered)
+        self.clock = clock
+        self.limit_s = limit_s
+
+
+class ModelConnectionError(ModelError):
+    """No connection could be made, or it was lost."""
+
+    default_retryable = True
+
+
+class TruncatedStreamError(ModelError):
+    """The stream ended before the answer did."""
+
+    default_retryable = True
+
+
+class EmptyStreamError(ModelError):
+    """The stream ended before anything came."""
+
+    default_retryable = True
+
+
+class MalformedResponseError(ModelError):
+    """What came is not what the dialect says."""
+
+
+class ProviderStreamError(ModelError):
+    """The provider reports an error within a stream, and not which kind."""
+
+
+class ToolError(RxAgentError):
+    """A tool failed, and that is not for the model to see.
+
+    Args:
+        tool: Its name.
+        problem: What happened, as the rest of a sentence.
+    """
+
+    def __init__(self, tool: str, problem: str) -> None:
+        super().__init__(f"tool {tool!r} {problem}")
+        self.tool = tool
+
+
+class LimitError(RxAgentError):
+    """A limit was reached, and it was set to raise.
+
+    Args:
+        name: The option that set it.
+        value: What it was set to.
+        message: What happened and what to do.
+    """
+
+    def __init__(self, message: str, *, name: str, value: float) -> None:
+        super().__init__(message)
+        self.name = name
+        self.value = value
+
+
+class StreamError(RxAgentError):
+    """A stream could not be carried from where it runs to where it is read."""
+
+
+class BufferOverflowError(StreamError):
+    """A reader is too slow for a source that cannot pause.
+
+    Args:
+        unread: Items that waited.
+    """
+
+    def __init__(self, unread: int) -> None:
+        super().__init__(
+            f"{unread} items are unread and their source cannot pause; "
+            "read faster, raise maxsize, or choose overflow='drop_oldest'"
+        )
+        self.unread = unread
+
+
+class StreamCancelledError(StreamError):
+    """Somebody else cancelled the task of a stream."""

@@ -1,0 +1,113 @@
+"""What is asked of a model: messages, tools, options, and for which run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeAlias
+
+from rxagent.context import Context
+from rxagent.messages import Message, UserMessage
+
+__all__ = ["ChatOptions", "ChatRequest", "JsonSchema", "Origin", "ToolSpec"]
+
+JsonSchema: TypeAlias = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Which run an event belongs to, so that merged streams can be taken apart again.
+
+    Args:
+        run_id: One for each subscription to an agent.
+        path: Names of the agents, outermost first.
+        round: The model request within its turn, from 0.
+    """
+
+    run_id: str = ""
+    path: tuple[str, ...] = ()
+    round: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """What a model is told of a tool.
+
+    Args:
+        name: As the model writes it.
+        description: What it does and when to use it.
+        parameters: JSON Schema of an object.
+    """
+
+    name: str
+    description: str
+    parameters: JsonSchema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOptions:
+    """How to answer.  ``None`` leaves it to the provider.
+
+    Args:
+        model: The provider's name of a model.
+        temperature: 0 is the least random.
+        top_p: Nucleus sampling, 0 to 1.
+        max_tokens: Longest answer, in tokens.
+        stop: Texts that end the answer.
+        seed: For repeatable sampling, where the provider can.
+        tool_choice: ``"auto"``, ``"none"``, ``"required"`` or the name of a tool.
+        parallel_tool_calls: False asks for one call at a time.
+        response_schema: JSON Schema that the answer's text must meet.
+        reasoning_effort: The provider's word, such as ``"low"``.
+        stream: False asks for the whole answer in one piece; only the wire differs.
+        extra: Members added to the request body as they are.
+    """
+
+    model: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] | None = None
+    seed: int | None = None
+    tool_choice: str | None = None
+    parallel_tool_calls: bool | None = None
+    response_schema: JsonSchema | None = None
+    reasoning_effort: str | None = None
+    stream: bool | None = None
+    extra: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def merged(self, over: ChatOptions) -> ChatOptions:
+        """Return these options with what ``over`` sets; ``extra`` merges by name."""
+        changes: dict[str, Any] = {
+            each.name: value
+            for each in fields(over)
+            if each.name != "extra" and (value := getattr(over, each.name)) is not None
+        }
+        if over.extra:
+            changes["extra"] = {**self.extra, **over.extra}
+        return replace(self, **changes) if changes else self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """One request, as it stands at one place of the chain.
+
+    Args:
+        messages: The conversation so far, oldest first.
+        tools: What the model may call.
+        options: How to answer.
+        context: Values for advisors and tools; never sent to a provider.
+        origin: The run this request belongs to.
+    """
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    options: ChatOptions = field(default_factory=ChatOptions)
+    context: Context = field(default_factory=Context)
+    origin: Origin = field(default_factory=Origin, compare=False)
+
+    @property
+    def entry(self) -> UserMessage | None:
+        """The user message to answer; ``None`` if something else is last."""
+        last = self.messages[-1] if self.messages else None
+        return last if isinstance(last, UserMessage) else None

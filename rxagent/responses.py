@@ -1,0 +1,86 @@
+"""What a model answered, whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from rxagent.context import Context
+from rxagent.messages import AssistantMessage, Message, ToolCall
+from rxagent.usage import Usage
+
+__all__ = ["ChatResponse", "FinishReason", "Limit"]
+
+FinishReason: TypeAlias = Literal[
+    "stop",
+    "length",
+    "tool_calls",
+    "content_filter",
+    "refusal",
+    "pause",
+    "blocked",
+    "return_direct",
+    "tool_limit",
+    "paused",
+    "interrupted",
+    "unknown",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """The limit that ended a turn.
+
+    Args:
+        name: The option that set it, such as ``"max_rounds"``.
+        value: What it was set to.
+        message: What happened and what to do, in a sentence.
+    """
+
+    name: str
+    value: float
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatResponse:
+    """The truth of a round or a turn: what the model said, not what was delivered.
+
+    Args:
+        message: The answer.
+        finish_reason: Why it ended.
+        finish_reason_raw: The provider's own word for it.
+        usage: Tokens; of all rounds, on the response that ends a turn.
+        model: The model that answered, in the provider's words.
+        id: The provider's id of the answer.
+        context: The request's context with what advisors and tools added.
+        transcript: Every message that this turn added, tool rounds included.
+        blocked_by: The advisor that answered in the model's place.
+        limit: The limit that ended the turn, if one did.
+    """
+
+    message: AssistantMessage
+    finish_reason: FinishReason = "unknown"
+    finish_reason_raw: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    model: str | None = None
+    id: str | None = None
+    context: Context = field(default_factory=Context)
+    transcript: tuple[Message, ...] = ()
+    blocked_by: str | None = None
+    limit: Limit | None = None
+
+    @property
+    def text(self) -> str:
+        """The answer's text, without reasoning."""
+        return self.message.text
+
+    @property
+    def reasoning(self) -> str:
+        """What the model thought."""
+        return self.message.reasoning
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls that the model asks for."""
+        return self.message.tool_calls

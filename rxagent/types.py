@@ -1,0 +1,40 @@
+"""The shapes that every floor speaks: an agent is an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeAlias, TypeVar
+
+from reactivex import Observable
+
+from rxagent.events import ChatEvent
+from rxagent.requests import ChatRequest
+
+__all__ = ["Exchange", "Operator", "Transducer"]
+
+A = TypeVar("A")
+B = TypeVar("B")
+In = TypeVar("In", contravariant=True)
+Out = TypeVar("Out", covariant=True)
+
+Operator: TypeAlias = Callable[[Observable[A]], Observable[B]]
+"""RxPY's own operator."""
+
+Exchange: TypeAlias = Callable[[Observable[ChatRequest]], Observable[ChatEvent]]
+"""A model, the rest of a chain, a tool loop, a whole agent."""
+
+
+class Transducer(Protocol[In, Out]):
+    """A step with state: items in, items out, and what is left at the end.
+
+    ``feed`` is called for each item, ``flush`` once after the last one.  An error or a
+    disposal calls neither again.
+    """
+
+    def feed(self, item: In, /) -> Iterable[Out]:
+        """Take an item; return what is ready."""
+        ...
+
+    def flush(self) -> Iterable[Out]:
+        """Return what is still held."""
+        ...
