@@ -27,6 +27,7 @@
     ├── ToolError                 a tool failed, and that is not for the model to see
     ├── LimitError                a limit was reached, and it was set to raise
     └── StreamError
+        ├── NoItemsError          a stream completed without the item that was awaited
         ├── BufferOverflowError   a reader is too slow for a source that cannot pause
         └── StreamCancelledError  somebody else cancelled the task of a stream
 
@@ -54,6 +55,7 @@ __all__ = [
     "ModelError",
     "ModelNotFoundError",
     "ModelTimeoutError",
+    "NoItemsError",
     "OverloadedError",
     "ProviderStreamError",
     "RateLimitError",
@@ -288,6 +290,10 @@ class LimitError(RxAgentError):
 
 class StreamError(RxAgentError):
     """A stream could not be carried from where it runs to where it is read."""
+
+
+class NoItemsError(StreamError, LookupError):
+    """A stream completed without the item that was awaited."""
 
 
 class BufferOverflowError(StreamError):

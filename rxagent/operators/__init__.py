@@ -1,1 +1,17 @@
-"""TODO."""
+"""Operators over streams of events: no IO, no vendor, no clock but the scheduler's."""
+
+from rxagent.operators._concat_each import concat_each
+from rxagent.operators._expand_rounds import expand_rounds
+from rxagent.operators._just import just
+from rxagent.operators._responses import responses
+from rxagent.operators._texts import texts
+from rxagent.operators._transduce import transduce
+
+__all__ = [
+    "concat_each",
+    "expand_rounds",
+    "just",
+    "responses",
+    "texts",
+    "transduce",
+]

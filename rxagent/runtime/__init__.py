@@ -1,1 +1,24 @@
-"""TODO."""
+"""Where streams run, how asyncio code becomes a stream, and how to read one.
+
+The loop of a stream is the one of an explicit loop scheduler; else, if no scheduler was
+given, the running loop; else one background loop, the portal.
+"""
+
+from rxagent.runtime._block import block, run
+from rxagent.runtime._flow import Flow
+from rxagent.runtime._iterate import Overflow, iterate
+from rxagent.runtime._loop import LoopScheduler, loop_for
+from rxagent.runtime._source import Sink, from_async_iterable, from_producer
+
+__all__ = [
+    "Flow",
+    "LoopScheduler",
+    "Overflow",
+    "Sink",
+    "block",
+    "from_async_iterable",
+    "from_producer",
+    "iterate",
+    "loop_for",
+    "run",
+]

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import aclosing
+from typing import Any, TypeVar, overload
+
+from reactivex import Observable, abc
+
+from rxagent.errors import NoItemsError
+from rxagent.events import ChatEvent
+from rxagent.operators import texts
+from rxagent.runtime._block import block, run
+from rxagent.runtime._iterate import iterate
+
+__all__ = ["Flow"]
+
+T_co = TypeVar("T_co", covariant=True)
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+E = TypeVar("E")
+F = TypeVar("F")
+G = TypeVar("G")
+
+
+class Flow(Observable[T_co]):
+    """An observable with edges: read it from anywhere, in the way of the place.
+
+    ``flow.run()`` blocks, in scripts and notebooks; ``await flow`` and ``async for``
+    run on the running loop, with no thread; ``for item in flow`` blocks item by item;
+    ``subscribe`` and ``pipe`` are RxPY's, and what ``pipe`` returns is a flow again.
+    Cold: each of these is a run of its own.
+
+    Example:
+        >>> from rxagent.operators import just
+        >>> Flow.of(just("hello")).run()
+        'hello'
+    """
+
+    @classmethod
+    def of(cls, source: Observable[T_co]) -> Flow[T_co]:
+        """Give ``source`` the edges of a flow."""
+
+        def subscribe(
+            observer: abc.ObserverBase[T_co],
+            scheduler: abc.SchedulerBase | None = None,
+        ) -> abc.DisposableBase:
+            return source.subscribe(observer, scheduler=scheduler)
+
+        return cls(subscribe)
+
+    # Narrower than RxPY's on purpose: an operator makes an observable, whose edges stay.
+    @overload  # type: ignore[override]
+    def pipe(self) -> Flow[T_co]: ...
+    @overload
+    def pipe(self, op1: Callable[[Observable[T_co]], Observable[A]], /) -> Flow[A]: ...
+    @overload
+    def pipe(
+        self,
+        op1: Callable[[Observable[T_co]], Observable[A]],
+        op2: Callable[[Observable[A]], Observable[B]],
+        /,
+    ) -> Flow[B]: ...
+    @overload
+    def pipe(
+        self,
+        op1: Callable[[Observable[T_co]], Observable[A]],
+        op2: Callable[[Observable[A]], Observable[B]],
+        op3: Callable[[Observable[B]], Observable[C]],
+        /,
+    ) -> Flow[C]: ...
+    @overload
+    def pipe(
+        self,
+        op1: Callable[[Observable[T_co]], Observable[A]],
+        op2: Callable[[Observable[A]], Observable[B]],
+        op3: Callable[[Observable[B]], Observable[C]],
+        op4: Callable[[Observable[C]], Observable[D]],
+        /,
+    ) -> Flow[D]: ...
+    @overload
+    def pipe(
+        self,
+        op1: Callable[[Observable[T_co]], Observable[A]],
+        op2: Callable[[Observable[A]], Observable[B]],
+        op3: Callable[[Observable[B]], Observable[C]],
+        op4: Callable[[Observable[C]], Observable[D]],
+        op5: Callable[[Observable[D]], Observable[E]],
+        /,
+    ) -> Flow[E]: ...
+    @overload
+    def pipe(
+        self,
+        op1: Callable[[Observable[T_co]], Observable[A]],
+        op2: Callable[[Observable[A]], Observable[B]],
+        op3: Callable[[Observable[B]], Observable[C]],
+        op4: Callable[[Observable[C]], Observable[D]],
+        op5: Callable[[Observable[D]], Observable[E]],
+        op6: Callable[[Observable[E]], Observable[F]],
+        /,
+    ) -> Flow[F]: ...
+    @overload
+    def pipe(
+        self,
+        op1: Callable[[Observable[T_co]], Observable[A]],
+        op2: Callable[[Observable[A]], Observable[B]],
+        op3: Callable[[Observable[B]], Observable[C]],
+        op4: Callable[[Observable[C]], Observable[D]],
+        op5: Callable[[Observable[D]], Observable[E]],
+        op6: Callable[[Observable[E]], Observable[F]],
+        op7: Callable[[Observable[F]], Observable[G]],
+        /,
+    ) -> Flow[G]: ...
+    def pipe(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, *operators: Callable[[Any], Observable[Any]]
+    ) -> Flow[Any]:
+        """Apply operators from left to right, and keep the edges."""
+        source: Observable[Any] = self
+        for operator in operators:
+            source = operator(source)
+        return Flow[Any].of(source)
+
+    def run(self, scheduler: abc.SchedulerBase | None = None) -> T_co:
+        """Block until completion and return the last item."""
+        return run(self, scheduler=scheduler)
+
+    def text(self: Flow[ChatEvent]) -> Flow[str]:
+        """Keep the text of the deltas."""
+        return self.pipe(texts())
+
+    def __iter__(self) -> Iterator[T_co]:
+        return block(self)
+
+    def __aiter__(self) -> AsyncIterator[T_co]:
+        return iterate(self)
+
+    def __await__(self) -> Generator[Any, None, T_co]:
+        return _last(self).__await__()
+
+
+async def _last(source: Observable[A]) -> A:
+    last: list[A] = []
+    async with aclosing(iterate(source)) as items:
+        async for item in items:
+            last[:] = [item]
+    if not last:
+        raise NoItemsError("the stream completed without an item")
+    return last[0]

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from typing import Generic, Literal, ParamSpec, TypeAlias, TypeVar
+
+from reactivex import Observable
+from reactivex.disposable import SingleAssignmentDisposable
+
+from rxagent.errors import BufferOverflowError
+from rxagent.runtime._loop import Demand, LoopScheduler
+
+__all__ = ["Overflow", "iterate"]
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+Overflow: TypeAlias = Literal["suspend", "error", "drop_oldest", "drop_newest"]
+"""What a full buffer does: pause the source, fail, or lose an item."""
+
+_BURST = 16  # a step that makes many items of one may overshoot once it is paused
+
+
+class _Mailbox(Generic[T]):
+    """A bounded buffer between a stream and one reader on the same loop."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, maxsize: int, overflow: Overflow
+    ) -> None:
+        self.demand = Demand(loop) if overflow == "suspend" else None
+        self._loop = loop
+        self._maxsize = maxsize
+        self._limit = maxsize * _BURST if overflow == "suspend" else maxsize
+        self._overflow = overflow
+        self._items: deque[T] = deque()
+        self._arrival: asyncio.Future[None] | None = None
+        self._ended = False
+        self._failure: Exception | None = None
+
+    def put(self, item: T) -> None:
+        if self._ended:
+            return
+        if self.demand is not None and len(self._items) >= self._maxsize:
+            self.demand.pause()
+        if len(self._items) >= self._limit:
+            if self._overflow == "drop_newest":
+                return
+            if self._overflow != "drop_oldest":
+                self.end(BufferOverflowError(len(self._items)))
+                return
+            self._items.popleft()
+        self._items.append(item)
+        self._wake()
+
+    def end(self, failure: Exception | None = None) -> None:
+        if not self._ended:
+            self._ended, self._failure = True, failure
+            self._wake()
+
+    async def take(self) -> T:
+        """Wait for the next item; raises ``StopAsyncIteration`` or the failure."""
+        while not self._items:
+            if self._failure is not None:
+                raise self._failure
+            if self._ended:
+                raise StopAsyncIteration
+            self._arrival = self._loop.create_future()
+            await self._arrival
+        item = self._items.popleft()
+        if (
+            self.demand is not None
+            and self.demand.paused
+            and len(self._items) <= self._maxsize // 2
+        ):
+            self.demand.resume()
+        return item
+
+    def _wake(self) -> None:
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)
+        self._arrival = None
+
+
+def _on_thread_of(
+    loop: asyncio.AbstractEventLoop, function: Callable[P, None]
+) -> Callable[P, None]:
+    """Call ``function`` on this thread, which runs ``loop``, whoever calls."""
+    home = threading.get_ident()
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> None:
+        if threading.get_ident() == home:
+            function(*args, **kwargs)
+        else:
+            loop.call_soon_threadsafe(lambda: function(*args, **kwargs))
+
+    return call
+
+
+async def iterate(
+    source: Observable[T], *, maxsize: int = 256, overflow: Overflow = "suspend"
+) -> AsyncGenerator[T]:
+    """Iterate a stream on the running loop, through a bounded buffer.
+
+    Leaving early disposes the stream; inside ``contextlib.aclosing`` at once, else when
+    the iterator is collected.
+
+    Args:
+        source: Subscribed at the first step.
+        maxsize: Items that may wait.
+        overflow: ``"suspend"`` pauses the source, down to the socket; a source that
+            cannot pause fails at 16 times ``maxsize``.  ``"error"`` fails at once.
+            ``"drop_oldest"`` and ``"drop_newest"`` lose items and are for progress,
+            never for text.
+
+    Yields:
+        The items.
+
+    Raises:
+        BufferOverflowError: If the buffer is full and nothing may be lost; after the
+            items that did fit.
+    """
+    loop = asyncio.get_running_loop()
+    mailbox: _Mailbox[T] = _Mailbox(loop, maxsize, overflow)
+    end = _on_thread_of(loop, mailbox.end)
+    subscription = SingleAssignmentDisposable()
+    try:
+        subscription.disposable = source.subscribe(
+            _on_thread_of(loop, mailbox.put),
+            end,
+            end,
+            scheduler=LoopScheduler(loop, mailbox.demand),
+        )
+        while True:
+            try:
+                item = await mailbox.take()
+            except StopAsyncIteration:
+                return
+            yield item
+    finally:
+        subscription.dispose()

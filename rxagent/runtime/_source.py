@@ -1,0 +1,158 @@
+"""Observables made of asyncio code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Generic, TypeVar
+
+from reactivex import Observable, abc
+from reactivex.disposable import Disposable
+
+from rxagent.errors import StreamCancelledError
+from rxagent.runtime._loop import Demand, LoopScheduler, call_on, loop_for
+
+__all__ = ["Sink", "from_async_iterable", "from_producer"]
+
+T = TypeVar("T")
+
+# The only module-level state of the package: a loop keeps weak references to its tasks,
+# so somebody has to keep the running ones (asyncio documents it so).
+_running: set[asyncio.Task[None]] = set()
+
+
+class Sink(Generic[T]):
+    """Where a producer puts its items.
+
+    Args:
+        emit: Takes the next item.
+        demand: The reader's switch, if it has one.
+    """
+
+    __slots__ = ("_demand", "emit", "stopped")
+
+    def __init__(self, emit: Callable[[T], None], demand: Demand | None) -> None:
+        self.emit = emit
+        self.stopped = False
+        """Nobody listens any more: return."""
+        self._demand = demand
+
+    @property
+    def paused(self) -> bool:
+        """The reader is behind: await `resumed` before reading on."""
+        return self._demand is not None and self._demand.paused
+
+    async def resumed(self) -> None:
+        """Wait until the reader has caught up."""
+        if self._demand is not None:
+            await self._demand.resumed()
+
+
+def from_producer(produce: Callable[[Sink[T]], Awaitable[None]]) -> Observable[T]:
+    """Run ``produce`` in a task of its own for each subscription.
+
+    ::
+
+        [ from_producer(produce) ]         produce emits a, waits, emits b, returns
+        -a--b|
+
+    Args:
+        produce: Puts items into a `Sink`, checks ``stopped`` after each, and returns to
+            complete.  It sees the context variables of the subscriber.
+
+    Returns:
+        A cold observable that emits on the loop of `loop_for`.  An exception of
+        ``produce`` is its error.  Disposing, from any thread, cancels the task, so that
+        ``finally`` and ``async with`` run at once.  If somebody else cancels the task,
+        the error is `StreamCancelledError`.
+    """
+
+    def subscribe(
+        observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        loop = loop_for(scheduler)
+        demand = scheduler.demand if isinstance(scheduler, LoopScheduler) else None
+        sink = Sink(observer.on_next, demand)
+        context = contextvars.copy_context()
+        task: asyncio.Task[None] | None = None
+
+        async def pump() -> None:
+            try:
+                await produce(sink)
+            except asyncio.CancelledError:
+                if not sink.stopped:
+                    observer.on_error(
+                        StreamCancelledError("the task of this stream was cancelled")
+                    )
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever it is goes downstream
+                if not sink.stopped:
+                    observer.on_error(error)
+            else:
+                if not sink.stopped:
+                    observer.on_completed()
+
+        def ended(task: asyncio.Task[None]) -> None:
+            _running.discard(task)
+            error = None if task.cancelled() else task.exception()
+            if error is not None:
+                loop.call_exception_handler(
+                    {"message": "a subscriber failed", "exception": error, "task": task}
+                )
+
+        def start() -> None:
+            nonlocal task
+            if not sink.stopped:
+                task = loop.create_task(pump(), context=context)
+                _running.add(task)
+                task.add_done_callback(ended)
+
+        def stop() -> None:
+            # Disposed from inside its own on_next, the producer sees `stopped`: to
+            # cancel the running task would hit whatever it awaits next, in finally too.
+            if task is not None and task is not asyncio.current_task():
+                task.cancel()
+
+        def dispose() -> None:
+            sink.stopped = True
+            call_on(loop, stop)
+
+        call_on(loop, start)
+        return Disposable(dispose)
+
+    return Observable(subscribe)
+
+
+def from_async_iterable(factory: Callable[[], AsyncIterator[T]]) -> Observable[T]:
+    """Iterate a new async iterator for each subscription.
+
+    ::
+
+        [ from_async_iterable(factory) ]   an async generator that yields a, then b
+        -a--b|
+
+    Args:
+        factory: Makes the iterator, inside the task that iterates it.
+
+    Returns:
+        A cold observable; see `from_producer`.  The iterator is closed when it ends,
+        fails or is disposed.
+    """
+
+    async def produce(sink: Sink[T]) -> None:
+        items = factory()
+        async with AsyncExitStack() as stack:
+            if (aclose := getattr(items, "aclose", None)) is not None:
+                stack.push_async_callback(aclose)
+            async for item in items:
+                if sink.stopped:
+                    return
+                sink.emit(item)
+                if sink.stopped:
+                    return
+                if sink.paused:
+                    await sink.resumed()
+
+    return from_producer(produce)
