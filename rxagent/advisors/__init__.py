@@ -1,1 +1,8 @@
-"""TODO."""
+"""Advisors: what a chain gains, one to a file."""
+
+from rxagent.advisors._log import log
+from rxagent.advisors._re_reading import RE2, re_reading
+from rxagent.advisors._safeguard import REFUSAL, safeguard
+from rxagent.advisors._tool_loop import tool_loop
+
+__all__ = ["RE2", "REFUSAL", "log", "re_reading", "safeguard", "tool_loop"]

@@ -3,6 +3,7 @@
 from rxagent.operators._concat_each import concat_each
 from rxagent.operators._expand_rounds import expand_rounds
 from rxagent.operators._just import just
+from rxagent.operators._one_finished import one_finished
 from rxagent.operators._responses import responses
 from rxagent.operators._texts import texts
 from rxagent.operators._transduce import transduce
@@ -11,6 +12,7 @@ __all__ = [
     "concat_each",
     "expand_rounds",
     "just",
+    "one_finished",
     "responses",
     "texts",
     "transduce",

@@ -8,28 +8,29 @@ from reactivex.disposable import Disposable
 T = TypeVar("T")
 
 
-def just(value: T) -> Observable[T]:
-    """Emit ``value`` and complete while subscribing, whatever the scheduler.
+def just(*values: T) -> Observable[T]:
+    """Emit ``values`` and complete while subscribing, whatever the scheduler.
 
     ::
 
-        [ just(a) ]
-        (a,|)
+        [ just(a, b) ]
+        (a,b,|)
 
     ``reactivex.of`` goes through a scheduler, which costs each layer of a chain a loop
     tick or a thread; a chain made of ``just`` costs none.
 
     Args:
-        value: The only item.
+        values: The items; few, since nothing can stop them half-way.
 
     Returns:
-        A cold observable of one item.
+        A cold observable.
     """
 
     def subscribe(
         observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
     ) -> abc.DisposableBase:
-        observer.on_next(value)
+        for value in values:
+            observer.on_next(value)
         observer.on_completed()
         return Disposable()
 

@@ -1,1 +1,21 @@
-"""TODO."""
+"""For tests of your own: a scripted model, the laws, and cuts at any place."""
+
+from rxagent.testing._cut_anywhere import assert_cut_anywhere, every_cut
+from rxagent.testing._laws import (
+    assert_advisor_laws,
+    assert_exchange_laws,
+    assert_grammar,
+)
+from rxagent.testing._scripted_model import Reply, ScriptedModel, Step, tool_call
+
+__all__ = [
+    "Reply",
+    "ScriptedModel",
+    "Step",
+    "assert_advisor_laws",
+    "assert_cut_anywhere",
+    "assert_exchange_laws",
+    "assert_grammar",
+    "every_cut",
+    "tool_call",
+]

@@ -1,0 +1,233 @@
+"""An agent: a chain with its defaults, folded once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+from uuid import uuid4
+
+import reactivex
+from reactivex import Observable, abc
+
+from rxagent.advisors import tool_loop
+from rxagent.chain import Advisor, Named, chain, name_of
+from rxagent.context import Context
+from rxagent.errors import ConfigurationError, RequestError
+from rxagent.events import ChatEvent
+from rxagent.messages import Message, SystemMessage, Text, UserMessage
+from rxagent.operators import concat_each, just, one_finished, responses
+from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
+from rxagent.responses import ChatResponse
+from rxagent.runtime import Flow
+from rxagent.tools import tool_index
+from rxagent.types import Exchange
+
+__all__ = ["Agent", "Prompt"]
+
+Prompt: TypeAlias = str | UserMessage | Sequence[Message] | ChatRequest
+"""What may be asked: a text, a message, a conversation, or a whole request."""
+
+
+class Agent:
+    """A model with instructions, tools and advisors.  It is an operator.
+
+    ::
+
+        --"hi"--------"and you?"-----|
+        [ agent ]                         one turn after the other
+        ---a--b--F----------c--d--F--|
+
+    ``questions.pipe(agent)`` answers a stream of prompts; with
+    ``ops.switch_map(agent.stream)`` a new one cancels the running answer.  An agent
+    keeps no state: any number of turns may run at once.
+
+    Args:
+        model: Any exchange; another agent too.
+        system: Instructions, used if a prompt brings none of its own.
+        tools: What the model may call.  Without an advisor that runs them, a
+            ``tool_loop()`` is added innermost.
+        advisors: Outermost first.
+        options: Defaults; a call's options win field by field.
+        context: Defaults; a call's values win.
+        name: Shown in the origin of events, in logs and in errors.
+
+    Raises:
+        ConfigurationError: If two tools have one name, or two advisors run tools.
+    """
+
+    def __init__(
+        self,
+        model: Exchange,
+        *,
+        system: str | None = None,
+        tools: Iterable[ToolSpec] = (),
+        advisors: Iterable[Advisor] = (),
+        options: ChatOptions | None = None,
+        context: Mapping[str, object] | None = None,
+        name: str = "agent",
+    ) -> None:
+        self.name = name
+        self._model = model
+        self._system = system
+        self._tools = tuple(tools)
+        self._advisors = tuple(advisors)
+        self._options = options or ChatOptions()
+        self._context = Context(context)
+        tool_index(self._tools)
+        self._with_tools = self._fold((), has_tools=True)
+        self._without_tools = self._fold((), has_tools=False)
+
+    def stream(
+        self,
+        prompt: Prompt,
+        *,
+        context: Mapping[str, object] | None = None,
+        tools: Iterable[ToolSpec] = (),
+        options: ChatOptions | None = None,
+        advisors: Iterable[Advisor] = (),
+    ) -> Flow[ChatEvent]:
+        """Answer ``prompt`` as a stream of events.
+
+        Args:
+            prompt: See `Prompt`.
+            context: Added to the agent's, by name.
+            tools: Added to the agent's.
+            options: Win over the agent's, field by field.
+            advisors: Put around the agent's own.
+
+        Returns:
+            A cold flow: each subscription is a run of its own; disposing cancels it.
+
+        Raises:
+            RequestError: If there is nothing to answer.
+            ConfigurationError: As for the agent itself.
+        """
+        request = self._request(prompt, context, tuple(tools), options)
+        around = tuple(advisors)
+        if around:
+            exchange = self._fold(around, has_tools=bool(request.tools))
+        else:
+            exchange = self._with_tools if request.tools else self._without_tools
+
+        def run(_: abc.SchedulerBase) -> Observable[ChatEvent]:
+            origin = replace(
+                request.origin,
+                run_id=request.origin.run_id or uuid4().hex,
+                path=(*request.origin.path, self.name),
+                round=0,
+            )
+            return just(replace(request, origin=origin)).pipe(exchange)
+
+        return Flow.of(reactivex.defer(run)).pipe(one_finished(self.name))
+
+    def call(
+        self,
+        prompt: Prompt,
+        *,
+        context: Mapping[str, object] | None = None,
+        tools: Iterable[ToolSpec] = (),
+        options: ChatOptions | None = None,
+        advisors: Iterable[Advisor] = (),
+    ) -> Flow[ChatResponse]:
+        """Answer ``prompt`` with one response: the end of `stream`, and nothing else.
+
+        Args:
+            prompt: See `Prompt`.
+            context: Added to the agent's, by name.
+            tools: Added to the agent's.
+            options: Win over the agent's, field by field.
+            advisors: Put around the agent's own.
+
+        Returns:
+            A cold flow of one response.
+
+        Raises:
+            RequestError: If there is nothing to answer.
+            ConfigurationError: As for the agent itself.
+        """
+        return self.stream(
+            prompt, context=context, tools=tools, options=options, advisors=advisors
+        ).pipe(responses())
+
+    def __call__(self, prompts: Observable[Prompt]) -> Observable[ChatEvent]:
+        """Answer each prompt, one turn after the other."""
+        return concat_each(self.stream)(prompts)
+
+    def describe(self) -> str:
+        """The effective chain, outermost first, one line each."""
+        advisors = self._effective((), has_tools=bool(self._tools))
+        looped = False
+        lines = [f"{self.name}"]
+        for advisor in advisors:
+            text = str(advisor) if isinstance(advisor, Named) else name_of(advisor)
+            lines.append(f"  {'each round: ' if looped else ''}{text}")
+            if isinstance(advisor, Named) and advisor.owns_tools:
+                looped = True
+                lines.extend(f"    tool {tool.name}" for tool in self._tools)
+        lines.append(f"  {'each round: ' if looped else ''}{self._model!r}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Agent({self.name!r}, {self._model!r})"
+
+    def _effective(
+        self, around: tuple[Advisor, ...], *, has_tools: bool
+    ) -> tuple[Advisor, ...]:
+        advisors = (*around, *self._advisors)
+        owners = [a.name for a in advisors if isinstance(a, Named) and a.owns_tools]
+        if len(owners) > 1:
+            raise ConfigurationError(
+                f"{len(owners)} advisors run tools, there may be one: "
+                + ", ".join(owners)
+            )
+        return (*advisors, tool_loop()) if has_tools and not owners else advisors
+
+    def _fold(self, around: tuple[Advisor, ...], *, has_tools: bool) -> Exchange:
+        return chain(self._effective(around, has_tools=has_tools), self._model)
+
+    def _request(
+        self,
+        prompt: Prompt,
+        context: Mapping[str, object] | None,
+        tools: tuple[ToolSpec, ...],
+        options: ChatOptions | None,
+    ) -> ChatRequest:
+        request = _asked(prompt)
+        messages = request.messages
+        if self._system and not any(isinstance(m, SystemMessage) for m in messages):
+            messages = (SystemMessage.of(self._system), *messages)
+        all_tools = (*self._tools, *request.tools, *tools)
+        tool_index(all_tools)
+        return replace(
+            request,
+            messages=messages,
+            tools=all_tools,
+            options=self._options.merged(request.options).merged(
+                options or ChatOptions()
+            ),
+            context=self._context | request.context | (context or {}),
+        )
+
+
+def _asked(prompt: Prompt) -> ChatRequest:
+    match prompt:
+        case ChatRequest():
+            request = prompt
+        case str():
+            request = ChatRequest(messages=(UserMessage.of(prompt),))
+        case UserMessage():
+            request = ChatRequest(messages=(prompt,))
+        case _:
+            request = ChatRequest(messages=tuple(prompt))
+    if not any(map(_says_something, request.messages)):
+        raise RequestError(
+            "the prompt is empty; pass a text, or a message with at least one part"
+        )
+    return request
+
+
+def _says_something(message: Message) -> bool:
+    return any(
+        not isinstance(part, Text) or part.text.strip() for part in message.content
+    )

@@ -1,0 +1,243 @@
+"""Advisors, and the chain that they make: a fold.
+
+An advisor is a function from an exchange (the rest of the chain) to an exchange.  The
+list is the order: first is outermost, on the way in and on the way back, in every round
+and retry.  ``inner`` is a cold function of its input, so calling it again is legal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import reduce
+from typing import TypeAlias
+
+from reactivex import Observable, compose
+from reactivex import operators as ops
+
+from rxagent.errors import AdvisorError
+from rxagent.events import ChatEvent
+from rxagent.operators import concat_each, just
+from rxagent.requests import ChatRequest
+from rxagent.types import Exchange, Operator
+
+__all__ = [
+    "Advisor",
+    "Named",
+    "Order",
+    "after",
+    "around",
+    "before",
+    "by_order",
+    "chain",
+    "name_of",
+    "named",
+]
+
+Advisor: TypeAlias = Callable[[Exchange], Exchange]
+"""An operator around the rest of the chain."""
+
+
+class Order(IntEnum):
+    """Places for `by_order`, outermost first; leave steps of 100 between your own."""
+
+    FIRST = -(2**31)
+    AUDIT = FIRST + 100
+    GUARD = FIRST + 150
+    MEMORY = FIRST + 200
+    TOOL_LOOP = FIRST + 300
+    IN_LOOP = FIRST + 400
+    DEFAULT = 0
+    LAST_LOG = 2**31 - 101
+    LAST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Named:
+    """An advisor that says its name, its settings and its place.
+
+    Args:
+        advise: The advisor.
+        name: Shown by ``describe``, in errors and in spans.
+        settings: What it was made with, in words; no secrets.
+        order: Its place for `by_order`; a list needs none.
+        owns_tools: It runs the tools of a request, so there may be only one.
+    """
+
+    advise: Advisor
+    name: str
+    settings: str = ""
+    order: int = Order.DEFAULT
+    owns_tools: bool = False
+
+    def __call__(self, inner: Exchange) -> Exchange:
+        """Wrap the rest of the chain."""
+        return self.advise(inner)
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.settings})"
+
+
+def named(
+    name: str,
+    advisor: Advisor,
+    *,
+    settings: str = "",
+    order: int = Order.DEFAULT,
+    owns_tools: bool = False,
+) -> Advisor:
+    """Give ``advisor`` a name, and a place for `by_order`; see `Named`."""
+    return Named(
+        advise=advisor,
+        name=name,
+        settings=settings,
+        order=order,
+        owns_tools=owns_tools,
+    )
+
+
+def name_of(advisor: Callable[..., object]) -> str:
+    """The name of an advisor or of a function that makes one."""
+    if isinstance(advisor, Named):
+        return advisor.name
+    name = getattr(advisor, "__qualname__", type(advisor).__name__)
+    return str(name).replace(".<locals>", "").replace("<lambda>", "lambda")
+
+
+def chain(advisors: Iterable[Advisor], model: Exchange) -> Exchange:
+    """Fold advisors around a model, first one outermost.
+
+    Args:
+        advisors: Outermost first.
+        model: The innermost exchange.
+
+    Returns:
+        The exchange that they make together.
+
+    Raises:
+        AdvisorError: If an advisor returns something that cannot be called.
+    """
+
+    def wrap(inner: Exchange, advisor: Advisor) -> Exchange:
+        outer = advisor(inner)
+        if not callable(outer):
+            raise _unexpected(name_of(advisor), outer, "an exchange")
+        return outer
+
+    return reduce(wrap, reversed([*advisors]), model)
+
+
+def before(rewrite: Callable[[ChatRequest], ChatRequest]) -> Advisor:
+    """Make an advisor that rewrites the request.
+
+    ::
+
+        --q-----------|
+        [ before(rewrite) ]               inner answers rewrite(q)
+        --a--b--(F,|)
+
+    Args:
+        rewrite: Returns the request to go on with.
+
+    Returns:
+        An advisor.  An exception of ``rewrite`` is the error of the stream.
+    """
+    name = name_of(rewrite)
+
+    def advise(inner: Exchange) -> Exchange:
+        def rewritten(request: ChatRequest) -> ChatRequest:
+            result = rewrite(request)
+            if not isinstance(result, ChatRequest):
+                raise _unexpected(name, result, "a ChatRequest")
+            return result
+
+        return compose(ops.map(rewritten), inner)
+
+    return advise
+
+
+def after(operator: Operator[ChatEvent, ChatEvent]) -> Advisor:
+    """Make an advisor that rewrites the events of each answer.
+
+    ::
+
+        --q-----------|
+        [ after(operator) ]               operator over the events of each answer
+        --A--B--(F,|)
+
+    Args:
+        operator: Any operator; its state is fresh for each request.
+
+    Returns:
+        An advisor.
+    """
+    name = name_of(operator)
+
+    def advise(inner: Exchange) -> Exchange:
+        def answer(request: ChatRequest) -> Observable[ChatEvent]:
+            events = operator(just(request).pipe(inner))
+            if not isinstance(events, Observable):
+                raise _unexpected(name, events, "an Observable")
+            return events
+
+        return concat_each(answer)
+
+    return advise
+
+
+def around(
+    handle: Callable[[ChatRequest, Exchange], Observable[ChatEvent]],
+) -> Advisor:
+    """Make an advisor that decides what to do with the rest of the chain.
+
+    ::
+
+        --q-----------|
+        [ around(handle) ]                handle answers itself, or asks inner n times
+        --a--b--(F,|)
+
+    Args:
+        handle: Gets the request and the rest of the chain.  To ask it, any number of
+            times: ``just(request).pipe(inner)``.  To answer without it: an observable
+            that ends in one `Finished`.
+
+    Returns:
+        An advisor.  An exception of ``handle`` is the error of the stream.
+    """
+    name = name_of(handle)
+
+    def advise(inner: Exchange) -> Exchange:
+        def answer(request: ChatRequest) -> Observable[ChatEvent]:
+            events = handle(request, inner)
+            if not isinstance(events, Observable):
+                raise _unexpected(name, events, "an Observable")
+            return events
+
+        return concat_each(answer)
+
+    return advise
+
+
+def by_order(advisors: Iterable[Advisor]) -> list[Advisor]:
+    """Sort advisors that come from several sources by their ``order``.
+
+    Equal orders keep the order of the list; an advisor without one has
+    ``Order.DEFAULT``.
+
+    Args:
+        advisors: In the order of registration.
+
+    Returns:
+        Outermost first.
+    """
+
+    def order(advisor: Advisor) -> int:
+        return advisor.order if isinstance(advisor, Named) else Order.DEFAULT
+
+    return sorted(advisors, key=order)
+
+
+def _unexpected(name: str, found: object, expected: str) -> AdvisorError:
+    """Fail here, with a name, and not later in a neighbour."""
+    return AdvisorError(name, f"returned {found!r} where {expected} was expected")

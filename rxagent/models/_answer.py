@@ -1,0 +1,106 @@
+"""How any dialect answers over HTTP; what differs is in ``wire``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Protocol
+
+from reactivex import Observable
+
+from rxagent.errors import ModelError
+from rxagent.events import ChatEvent
+from rxagent.models._http import Http, Response
+from rxagent.requests import ChatRequest
+from rxagent.runtime import Sink, from_producer
+from rxagent.types import Transducer
+
+__all__ = ["Dialect", "answer"]
+
+
+class Dialect(Protocol):
+    """A vendor's format: requests to bytes, bytes to events."""
+
+    def encode(self, request: ChatRequest, *, model: str, stream: bool) -> bytes:
+        """Return the body of a request."""
+        ...
+
+    def decoder(
+        self, request: ChatRequest, *, content_type: str
+    ) -> Transducer[bytes, ChatEvent]:
+        """Return what makes events of the response's body."""
+        ...
+
+    def error(
+        self, status: int, headers: Mapping[str, str], body: bytes, *, now: datetime
+    ) -> ModelError:
+        """Return the error that a response of ``status`` reports."""
+        ...
+
+
+def answer(
+    request: ChatRequest, *, dialect: Dialect, http: Http, path: str, model: str
+) -> Observable[ChatEvent]:
+    """Ask a provider.
+
+    Args:
+        request: Encoded when subscribed.
+        dialect: The provider's format.
+        http: The way to it.
+        path: Appended to the base URL.
+        model: Used if the request's options name none.
+
+    Returns:
+        A cold observable of one answer.  Its errors are of the ``ModelError`` family,
+        with ``delivered`` telling whether an event came before.  Disposing closes the
+        response.
+    """
+    stream = request.options.stream is not False
+    headers = {
+        "content-type": "application/json",
+        "accept": "text/event-stream" if stream else "application/json",
+        # A compressed stream comes in lumps; tokens are small anyway.
+        "accept-encoding": "identity",
+    }
+
+    async def produce(sink: Sink[ChatEvent]) -> None:
+        delivered = False
+
+        def emit(events: Iterable[ChatEvent]) -> None:
+            nonlocal delivered
+            for event in events:
+                sink.emit(event)
+                delivered = True
+
+        body = dialect.encode(request, model=model, stream=stream)
+        try:
+            async with http.post(path, body, headers=headers) as response:
+                if not response.is_success:
+                    raise dialect.error(
+                        response.status_code,
+                        response.headers,
+                        await response.aread(),
+                        now=datetime.now(UTC),
+                    )
+                decoder = dialect.decoder(
+                    request, content_type=response.headers.get("content-type", "")
+                )
+                async for chunk in _chunks(response):
+                    emit(decoder.feed(chunk))
+                    if sink.stopped:
+                        return
+                    if sink.paused:
+                        await sink.resumed()
+            emit(decoder.flush())
+        except ModelError as error:
+            error.delivered = delivered
+            raise
+
+    return from_producer(produce)
+
+
+def _chunks(response: Response) -> AsyncIterator[bytes]:
+    """The body as it comes; a server may compress it though it was asked not to."""
+    if "content-encoding" in response.headers:
+        return response.aiter_bytes()
+    return response.aiter_raw()

@@ -1,0 +1,162 @@
+"""The only door to the network, and the only module that imports httpx."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import httpx
+
+from rxagent.errors import (
+    ConfigurationError,
+    MalformedResponseError,
+    ModelConnectionError,
+    ModelError,
+    ModelTimeoutError,
+)
+
+__all__ = ["Client", "Http", "Response"]
+
+Client = httpx.AsyncClient
+Response = httpx.Response
+
+# httpcore counts all its connections for each idle one, so few are kept alive.
+_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+
+
+class Http:
+    """POST to one provider, over one client for each event loop.
+
+    Args:
+        provider: Named in errors.
+        base_url: With scheme; paths are appended to it.
+        headers: Sent with each request; may hold the key, so they are never shown.
+        connect_timeout_s: Longest wait for a connection, in seconds.
+        read_timeout_s: Longest silence of the server, in seconds.
+        client: Used as it is and never closed; it belongs to one event loop.
+
+    Raises:
+        ConfigurationError: If ``base_url`` is no http address.
+    """
+
+    def __init__(
+        self,
+        *,
+        provider: str,
+        base_url: str,
+        headers: Mapping[str, str],
+        connect_timeout_s: float,
+        read_timeout_s: float,
+        client: Client | None = None,
+    ) -> None:
+        try:
+            parsed = httpx.URL(base_url)
+        except httpx.InvalidURL as error:
+            raise ConfigurationError(f"base_url {base_url!r}: {error}") from None
+        if parsed.scheme not in ("http", "https") or not parsed.host:
+            raise ConfigurationError(
+                f"base_url must look like 'https://host/v1', got {base_url!r}"
+            )
+        self.base_url = base_url.rstrip("/")
+        self._provider = provider
+        self._headers = dict(headers)
+        self._connect_timeout_s = connect_timeout_s
+        self._read_timeout_s = read_timeout_s
+        self._timeout = httpx.Timeout(read_timeout_s, connect=connect_timeout_s)
+        self._given = client
+        self._owned: dict[asyncio.AbstractEventLoop, AsyncGenerator[Client]] = {}
+        self._clients: dict[asyncio.AbstractEventLoop, Client] = {}
+
+    @asynccontextmanager
+    async def post(
+        self, path: str, body: bytes, *, headers: Mapping[str, str]
+    ) -> AsyncIterator[Response]:
+        """Send ``body`` and yield the response, its own body unread.
+
+        Raises:
+            ModelError: Whatever fails in between, also while the body is read.
+        """
+        try:
+            client = self._given or await self._client()
+            async with client.stream(
+                "POST",
+                self.base_url + path,
+                content=body,
+                headers={**self._headers, **headers},
+                timeout=self._timeout,
+            ) as response:
+                yield response
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
+            raise self._model_error(error) from error
+
+    async def _client(self) -> Client:
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            for closed in [each for each in self._owned if each.is_closed()]:
+                del self._owned[closed], self._clients[closed]
+            lifetime = _lifetime(
+                httpx.AsyncClient(limits=_LIMITS, follow_redirects=False)
+            )
+            client = await anext(lifetime)
+            self._owned[loop], self._clients[loop] = lifetime, client
+        return client
+
+    def _model_error(self, error: Exception) -> ModelError:
+        where = self.base_url
+        match error:
+            case httpx.ConnectTimeout():
+                return self._timeout_error("connect", self._connect_timeout_s)
+            case httpx.ReadTimeout():
+                return self._timeout_error("read", self._read_timeout_s)
+            case httpx.WriteTimeout():
+                return self._timeout_error("write", self._read_timeout_s)
+            case httpx.PoolTimeout():
+                return self._timeout_error("pool", self._read_timeout_s)
+            case httpx.ConnectError():
+                return ModelConnectionError(
+                    f"cannot connect to {where}: {error}; "
+                    "is base_url right, and does the server run?",
+                    provider=self._provider,
+                )
+            case httpx.DecodingError():
+                return MalformedResponseError(
+                    f"the body from {where} cannot be decompressed: {error}",
+                    provider=self._provider,
+                )
+            case _:
+                detail = str(error) or type(error).__name__
+                return ModelConnectionError(
+                    f"the connection to {where} was lost: {detail}",
+                    provider=self._provider,
+                )
+
+    def _timeout_error(self, clock: str, limit_s: float) -> ModelTimeoutError:
+        what = {
+            "connect": "no connection to",
+            "read": "nothing came from",
+            "write": "nothing could be sent to",
+            "pool": "no free connection to",
+        }[clock]
+        option = "connect_timeout_s" if clock == "connect" else "read_timeout_s"
+        return ModelTimeoutError(
+            f"{what} {self.base_url} for {limit_s:g} s; "
+            f"raise {option} if that server is slow",
+            clock=clock,
+            limit_s=limit_s,
+            provider=self._provider,
+        )
+
+
+async def _lifetime(client: Client) -> AsyncGenerator[Client]:
+    """Keep ``client`` open for as long as this generator lives.
+
+    A loop closes its unfinished async generators when it ends (``asyncio.run`` and the
+    portal ask it to), and finishes one that is garbage collected.  So a client closes
+    with its loop or with its model, whichever goes first, and nobody has to remember.
+    """
+    try:
+        yield client
+    finally:
+        await client.aclose()

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import os
+
+from reactivex import Observable
+
+from rxagent.errors import ConfigurationError
+from rxagent.events import ChatEvent
+from rxagent.models._answer import answer
+from rxagent.models._http import Client, Http
+from rxagent.operators import concat_each
+from rxagent.requests import ChatRequest
+from rxagent.wire import OpenAIChatDialect
+
+__all__ = ["OpenAIChat"]
+
+_OPENAI = "https://api.openai.com/v1"
+
+
+class OpenAIChat:
+    """A model behind OpenAI's chat completions, or any server that speaks them.
+
+    ::
+
+        --q-----------|
+        [ OpenAIChat(model=...) ]         one request a question, one after the other
+        --a--b--(F,|)
+
+    llama.cpp, Ollama, vLLM, LM Studio and most providers are reached by ``base_url``.
+
+    Args:
+        model: The server's name of the model; a request's options may name another.
+        base_url: Usually ends in ``/v1``.  Default: ``OPENAI_BASE_URL``, else OpenAI.
+        api_key: Default: ``OPENAI_API_KEY``.  Needed for OpenAI itself only.
+        dialect: Settings of the format, for servers that stray from it.
+        connect_timeout_s: Longest wait for a connection, in seconds.
+        read_timeout_s: Longest silence of the server, in seconds.
+        client: An ``httpx.AsyncClient`` of your own, used as it is and never closed.
+
+    Raises:
+        ConfigurationError: If the address is no http address, or the key is missing.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        dialect: OpenAIChatDialect | None = None,
+        connect_timeout_s: float = 10.0,
+        read_timeout_s: float = 120.0,
+        client: Client | None = None,
+    ) -> None:
+        url = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
+        key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key
+        if not key and url.startswith(_OPENAI):
+            raise ConfigurationError(
+                "OpenAI needs a key: set OPENAI_API_KEY or pass api_key=...; "
+                "for another server pass base_url=... or set OPENAI_BASE_URL"
+            )
+        if not model:
+            raise ConfigurationError("OpenAIChat needs the name of a model")
+        self._model = model
+        self._dialect = dialect or OpenAIChatDialect()
+        self._http = Http(
+            provider=self._dialect.name,
+            base_url=url,
+            headers={"authorization": f"Bearer {key}"} if key else {},
+            connect_timeout_s=connect_timeout_s,
+            read_timeout_s=read_timeout_s,
+            client=client,
+        )
+
+    def __call__(self, requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
+        """Answer each request in turn."""
+        return concat_each(self._answer)(requests)
+
+    def _answer(self, request: ChatRequest) -> Observable[ChatEvent]:
+        return answer(
+            request,
+            dialect=self._dialect,
+            http=self._http,
+            path="/chat/completions",
+            model=self._model,
+        )
+
+    def __repr__(self) -> str:
+        return f"OpenAIChat(model={self._model!r}, base_url={self._http.base_url!r})"
