@@ -1,0 +1,121 @@
+"""The marbles of the docstrings, run: what is drawn is what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from reactivex import Observable
+from reactivex.testing.marbles import marbles_testing
+from reactivex.testing.recorded import Recorded
+
+from rxagent import operators
+from rxagent.errors import AdvisorError
+from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
+from rxagent.messages import AssistantMessage
+from rxagent.operators import (
+    concat_each,
+    expand_rounds,
+    just,
+    one_finished,
+    responses,
+    texts,
+    transduce,
+)
+from rxagent.responses import ChatResponse
+
+A, B = TextDelta(text="a"), TextDelta(text="b")
+R = ReasoningDelta(text="r")
+F = Finished(response=ChatResponse(message=AssistantMessage.of("ab")))
+Cold = Callable[[str], Observable[Any]]
+
+
+class _Pairs:
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, item: str, /) -> list[str]:
+        self._held += item
+        if len(self._held) < 2:
+            return []
+        pair, self._held = self._held, ""
+        return [pair]
+
+    def flush(self) -> list[str]:
+        return [self._held] if self._held else []
+
+
+def _expand(cold: Cold) -> Callable[[Observable[Any]], Observable[Any]]:
+    rounds = [cold("--c--d|")]
+
+    def again(_: list[str]) -> Observable[Any] | None:
+        return rounds.pop() if rounds else None
+
+    def fold(acc: list[str], item: str) -> list[str]:
+        return [*acc, item]
+
+    return expand_rounds(list[str], fold, again)
+
+
+def _concat(cold: Cold) -> Callable[[Observable[Any]], Observable[Any]]:
+    def project(_: object) -> Observable[Any]:
+        return cold("1-2|")
+
+    return concat_each(project)
+
+
+_CASES: Mapping[str, tuple[Callable[[Cold], Any], Mapping[str, object]]] = {
+    "concat_each": (_concat, {}),
+    "expand_rounds": (_expand, {}),
+    "just": (lambda _: just("a", "b"), {}),
+    "one_finished": (lambda _: one_finished("me"), {"a": A, "b": B}),
+    "responses": (lambda _: responses(), {"a": A, "b": B, "F": F, "r": F.response}),
+    "texts": (
+        lambda _: texts(),
+        {"a": A, "R": R, "b": B, "F": F, "x": "a", "y": "b"},
+    ),
+    "transduce": (lambda _: transduce(_Pairs), {"x": "ab", "y": "c"}),
+}
+
+
+def test_every_operator_has_a_marble_that_runs() -> None:
+    assert sorted(_CASES) == sorted(operators.__all__)
+
+
+@pytest.mark.parametrize("name", _CASES)
+def test_the_marble_of_the_docstring_is_what_happens(name: str) -> None:
+    make, values = _CASES[name]
+    given, expected = drawn(getattr(operators, name).__doc__)
+    letters: dict[str | float, Any] = {letter: letter for letter in "abcd12"}
+    letters.update(values)
+    error = AdvisorError("me", "completed without a Finished event")
+
+    with marbles_testing(timespan=1.0) as (start, cold, _, exp):
+
+        def source(marble: str) -> Observable[Any]:
+            return cold(marble, letters, error)
+
+        made = make(source)
+        got = start(made if given is None else made(source(given)))
+        assert comparable(got) == comparable(exp(expected, letters, error))
+
+
+def drawn(docstring: str | None) -> tuple[str | None, str]:
+    """The line above ``[ operator ]`` and the one below it, without their remarks."""
+    assert docstring is not None
+    lines = [line.strip() for line in docstring.splitlines()]
+    at = next(index for index, line in enumerate(lines) if line.startswith("[ "))
+    above = lines[at - 1]
+    return (above.split()[0] if above else None), lines[at + 1].split()[0]
+
+
+def comparable(messages: list[Recorded[Any]]) -> list[tuple[float, str]]:
+    return [(each.time, str(each.value)) for each in messages]
+
+
+def test_a_wrong_drawing_would_be_seen() -> None:
+    events: list[ChatEvent] = [A]
+    with marbles_testing(timespan=1.0) as (start, cold, _, exp):
+        got = start(cold("--a|", {"a": events[0]}, None).pipe(texts()))
+        assert comparable(got) != comparable(exp("---a|", {"a": "a"}, None))
