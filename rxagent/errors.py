@@ -23,6 +23,9 @@
     │   ├── EmptyStreamError      the stream ended before anything came
     │   ├── MalformedResponseError    what came is not what the dialect says
     │   └── ProviderStreamError   the provider reports an error within a stream
+    ├── OutputError               what a model wrote cannot be used
+    │   ├── ArgumentsError        arguments of a tool call that are no JSON object
+    │   └── NoJsonError           an answer without the JSON that was asked for
     ├── HistoryError              stored messages cannot be read
     ├── ToolError                 a tool failed, and that is not for the model to see
     ├── LimitError                a limit was reached, and it was set to raise
@@ -37,8 +40,11 @@ blocked answer is no error but a response with ``blocked_by``.
 
 from __future__ import annotations
 
+from rxagent.usage import Usage
+
 __all__ = [
     "AdvisorError",
+    "ArgumentsError",
     "AuthenticationError",
     "BadRequestError",
     "BufferOverflowError",
@@ -151,6 +157,7 @@ class ModelError(RxAgentError):
         delivered: Whether any event reached the consumer before.
         retryable: Whether the same request may succeed later; ``None`` takes the
             default of the class.
+        usage: Tokens that the provider counted before.
     """
 
     default_retryable = False
@@ -165,6 +172,7 @@ class ModelError(RxAgentError):
         retry_after_s: float | None = None,
         delivered: bool = False,
         retryable: bool | None = None,
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -174,6 +182,7 @@ class ModelError(RxAgentError):
         self.retry_after_s = retry_after_s
         self.delivered = delivered
         self.retryable = self.default_retryable if retryable is None else retryable
+        self.usage = usage
 
 
 class AuthenticationError(ModelError):
@@ -258,6 +267,27 @@ class MalformedResponseError(ModelError):
 
 class ProviderStreamError(ModelError):
     """The provider reports an error within a stream, and not which kind."""
+
+
+class OutputError(RxAgentError, ValueError):
+    """What a model wrote cannot be used; the message is fit to be shown to it.
+
+    Args:
+        message: What is wrong and how to write it right.
+        text: What the model wrote.
+    """
+
+    def __init__(self, message: str, *, text: str) -> None:
+        super().__init__(message)
+        self.text = text
+
+
+class ArgumentsError(OutputError):
+    """The arguments of a tool call are no JSON object."""
+
+
+class NoJsonError(OutputError):
+    """An answer does not hold the JSON that was asked for."""
 
 
 class ToolError(RxAgentError):

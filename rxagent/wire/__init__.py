@@ -1,1 +1,23 @@
-"""TODO."""
+"""Bytes and JSON in, events out: no network, no streams, no clock.
+
+A dialect is a vendor's format.  It encodes a request, makes a decoder for an answer (a
+transducer: ``feed`` and ``flush``), and types the error of a response.  Everything here
+takes its input however it is cut, in linear time.
+"""
+
+from rxagent.wire.arguments import parse_arguments
+from rxagent.wire.openai_chat import OpenAIChatDialect
+from rxagent.wire.retry_after import retry_after_s
+from rxagent.wire.sse import SseDecoder, SseEvent
+from rxagent.wire.usage import UsageMeter, UsageMode, UsageReport
+
+__all__ = [
+    "OpenAIChatDialect",
+    "SseDecoder",
+    "SseEvent",
+    "UsageMeter",
+    "UsageMode",
+    "UsageReport",
+    "parse_arguments",
+    "retry_after_s",
+]

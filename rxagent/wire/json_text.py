@@ -1,0 +1,64 @@
+"""JSON text as models and providers write it, and as strict servers want it."""
+
+from __future__ import annotations
+
+import json
+from typing import TypeGuard
+
+from pydantic_core import from_json
+
+from rxagent.wire.surrogates import join_surrogates
+
+__all__ = ["dump_json", "is_array", "is_object", "load_json"]
+
+
+def load_json(text: str) -> object:
+    r"""Decode JSON, also where a string holds half of a surrogate pair.
+
+    Args:
+        text: The whole document.
+
+    Returns:
+        Objects as ``dict``, arrays as ``list``.  A lone ``\ud83d`` stays in its string:
+        its other half may be in another document.
+
+    Raises:
+        ValueError: If it is no JSON; says where.
+    """
+    try:
+        return from_json(text)
+    except (ValueError, TypeError):  # TypeError: a lone half outside an escape
+        pass
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("too deeply nested") from None
+
+
+def dump_json(value: object) -> bytes:
+    """Encode ``value`` as compact UTF-8 JSON; a lone surrogate becomes U+FFFD.
+
+    Raises:
+        ValueError: If it holds what JSON cannot say, such as NaN, or itself.
+        TypeError: If it holds an object that is not JSON.
+    """
+    try:
+        text = json.dumps(
+            value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
+    except RecursionError:
+        raise ValueError("too deeply nested") from None
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return join_surrogates(text).encode()
+
+
+def is_object(value: object) -> TypeGuard[dict[str, object]]:
+    """Whether decoded JSON is an object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: object) -> TypeGuard[list[object]]:
+    """Whether decoded JSON is an array."""
+    return isinstance(value, list)

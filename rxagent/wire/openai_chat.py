@@ -1,0 +1,87 @@
+"""OpenAI's chat completions: the format that most servers speak, more or less."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from rxagent.errors import ModelError
+from rxagent.requests import ChatRequest
+from rxagent.wire.openai_chat_chunks import ChunkReader
+from rxagent.wire.openai_chat_errors import error_of_response
+from rxagent.wire.openai_chat_request import RequestEncoder, SendReasoning
+from rxagent.wire.openai_chat_response import OpenAIChatDecoder
+from rxagent.wire.think_tags import ThinkTagSplitter
+from rxagent.wire.usage import UsageMeter, UsageMode
+
+__all__ = ["OpenAIChatDialect"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAIChatDialect:
+    """Chat completions, and the ways in which servers differ.
+
+    Args:
+        name: Of the provider: stands in errors, and marks parts that only it reads.
+        send_reasoning: On which assistant messages reasoning goes back to the provider.
+        think_tags: Whether ``<think>`` in the text of an answer marks reasoning.
+        starts_in_thinking: Whether the server's template has opened the first block
+            already, so that only ``</think>`` comes.
+        usage: What the token counts of several chunks mean; ``"auto"`` finds out.
+
+    Source: https://platform.openai.com/docs/api-reference/chat
+    """
+
+    name: str = "openai"
+    send_reasoning: SendReasoning = "never"
+    think_tags: bool = False
+    starts_in_thinking: bool = False
+    usage: UsageMode = "auto"
+
+    def encode(self, request: ChatRequest, *, model: str, stream: bool) -> bytes:
+        """Return the body of a request.
+
+        Args:
+            request: What to ask.
+            model: Used if the request's options name none.
+            stream: Whether the answer shall come in pieces.
+
+        Raises:
+            RequestError: If the format cannot express the request.
+        """
+        encoder = RequestEncoder(dialect=self.name, send_reasoning=self.send_reasoning)
+        return encoder.body(request, model=model, stream=stream)
+
+    def decoder(self, request: ChatRequest, *, content_type: str) -> OpenAIChatDecoder:
+        """Return what makes events of the body of a successful response.
+
+        Args:
+            request: What was asked; its origin and context are handed on.
+            content_type: Of the response.
+        """
+        think_tags = None
+        if self.think_tags:
+            think_tags = ThinkTagSplitter(starts_in_thinking=self.starts_in_thinking)
+        reader = ChunkReader(
+            request,
+            provider=self.name,
+            think_tags=think_tags,
+            meter=UsageMeter(self.usage),
+        )
+        return OpenAIChatDecoder(
+            reader, provider=self.name, content_type=content_type.lower()
+        )
+
+    def error(
+        self, status: int, headers: Mapping[str, str], body: bytes, *, now: datetime
+    ) -> ModelError:
+        """Return the error that an unsuccessful response reports.
+
+        Args:
+            status: 400 or more.
+            headers: Of the response.
+            body: All of it.
+            now: The present, for a date in ``Retry-After``.
+        """
+        return error_of_response(self.name, status, headers, body, now=now)

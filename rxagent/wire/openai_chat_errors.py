@@ -1,0 +1,257 @@
+"""What OpenAI-compatible servers say when something is wrong, as typed errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+
+from rxagent.errors import (
+    AuthenticationError,
+    BadRequestError,
+    ContextLengthError,
+    ModelError,
+    ModelNotFoundError,
+    OverloadedError,
+    ProviderStreamError,
+    RateLimitError,
+    ServerError,
+)
+from rxagent.wire.json_text import is_array, is_object, load_json
+from rxagent.wire.retry_after import retry_after_s
+from rxagent.wire.surrogates import join_surrogates
+
+__all__ = ["error_of_payload", "error_of_response"]
+
+_LONGEST = 1000  # characters of the provider's words in a message
+_PAGE = 10_000  # characters of a page in which its title is looked for
+
+_SECRET = re.compile(
+    r"\b(?:sk|gsk|csk|xai|nvapi|pplx|hf|r8)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}"
+    r"|(?<=Bearer )\S+",
+    re.ASCII,
+)
+_TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
+_TOO_LONG = re.compile(
+    r"maximum context length|exceed_context_size"
+    r"|context[ _](length|window|size)[ _](is |was |limit )?exceeded"
+    r"|exceeds? (the |its )?(available |maximum |model's )*context|prompt is too long",
+    re.IGNORECASE,
+)
+
+# Where a payload names no status: the provider's words for the kind of error.
+_STATUS_OF_WORD = {
+    "invalid_request_error": 400,
+    "invalid_request": 400,
+    "context_length_exceeded": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "permission_error": 403,
+    "permission_denied": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "server_error": 500,
+    "internal_server_error": 500,
+    "internal_error": 500,
+    "api_error": 500,
+    "service_unavailable": 503,
+    "overloaded_error": 529,
+    "overloaded": 529,
+}
+
+
+def error_of_response(
+    provider: str,
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    now: datetime,
+) -> ModelError:
+    """Make the error of an HTTP response.  The status decides; the body tells.
+
+    Args:
+        provider: Whose response it is.
+        status: 400 or more.
+        headers: Of the response.
+        body: JSON, HTML or nothing.
+        now: The present, for a date in ``Retry-After``.
+    """
+    return _error(
+        provider,
+        _complaint_of(body.decode("utf-8", "replace")),
+        status=status,
+        said=f"{provider} answered {_phrase(status)}",
+        retry_after=retry_after_s(headers, now=now),
+    )
+
+
+def error_of_payload(provider: str, payload: object) -> ModelError:
+    """Make the error that a provider reports within a successful response.
+
+    Args:
+        provider: Whose response it is.
+        payload: What came, decoded: an object with ``error``, or the error itself.
+    """
+    complaint = _read(payload)
+    status = complaint.status
+    said = f"{provider} reports an error in its answer"
+    return _error(
+        provider,
+        complaint,
+        status=status,
+        said=f"{said}: {_phrase(status)}" if status else said,
+        retry_after=None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Complaint:
+    """The provider's words, wherever in the body they were."""
+
+    message: str = ""
+    code: str | None = None
+    kind: str | None = None
+    param: str | None = None
+    status: int | None = None
+
+
+def _complaint_of(body: str) -> _Complaint:
+    try:
+        return _read(load_json(body))
+    except ValueError:
+        pass
+    if body.lstrip().startswith("<"):
+        title = _TITLE.search(body[:_PAGE])
+        words = title[2] if title else "an HTML page"
+        return _Complaint(message=" ".join(words.split()))
+    return _Complaint(message=body.strip())
+
+
+def _read(payload: object) -> _Complaint:
+    if is_array(payload) and payload:
+        return _read(payload[0])
+    if not is_object(payload):
+        return _Complaint(message=payload if isinstance(payload, str) else "")
+    inner = payload.get("error")
+    if is_object(inner) or is_array(inner):
+        return _read(inner)
+    message = next(
+        (
+            text
+            for name in ("message", "error", "detail", "error_message", "msg")
+            if (text := _sentence(payload.get(name)))
+        ),
+        "",
+    )
+    code, kind = _word(payload.get("code")), _word(payload.get("type"))
+    return _Complaint(
+        message=message,
+        code=code or kind,
+        kind=kind,
+        param=_word(payload.get("param")),
+        status=_status(payload, (code, kind)),
+    )
+
+
+def _status(payload: dict[str, object], words: tuple[str | None, ...]) -> int | None:
+    for name in ("status_code", "status", "http_status", "code"):
+        value = payload.get(name)
+        if isinstance(value, str) and value.isdecimal() and len(value) == 3:
+            value = int(value)
+        if isinstance(value, int) and 400 <= value <= 599:
+            return value
+    known = (_STATUS_OF_WORD.get(word.lower()) for word in words if word)
+    return next((status for status in known if status), None)
+
+
+def _sentence(value: object) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    if is_array(value):  # FastAPI: one object for each parameter
+        return "; ".join(filter(None, (_sentence(each) for each in value)))
+    if is_object(value):
+        where = value.get("loc")
+        path = ".".join(str(step) for step in where) if is_array(where) else ""
+        what = _sentence(value.get("msg") or value.get("message"))
+        return f"{path}: {what}" if path and what else what
+    return ""
+
+
+def _word(value: object) -> str | None:
+    return str(value) if isinstance(value, str | int) and value != "" else None
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def _error(
+    provider: str,
+    complaint: _Complaint,
+    *,
+    status: int | None,
+    said: str,
+    retry_after: float | None,
+) -> ModelError:
+    family, hint, retryable = _family(status, complaint)
+    words = _SECRET.sub("[secret]", join_surrogates(complaint.message))
+    if len(words) > _LONGEST:
+        words = f"{words[:_LONGEST]}… ({len(words)} characters)"
+    named = [
+        f"{name}: {word}"
+        for name, word in (("param", complaint.param), ("code", complaint.code))
+        if word and word != str(status)
+    ]
+    about = f" ({join_surrogates(', '.join(named))})" if named else ""
+    told = f": {words}" if words else ""
+    return family(
+        f"{said}{told}{about}{'; ' + hint if hint else ''}",
+        provider=provider,
+        status=status,
+        code=complaint.code,
+        retry_after_s=retry_after,
+        retryable=retryable,
+    )
+
+
+def _family(
+    status: int | None, complaint: _Complaint
+) -> tuple[type[ModelError], str, bool | None]:
+    """The class, what to do, and whether to retry (``None``: as the class says)."""
+    words = f"{complaint.code} {complaint.kind} {complaint.message}"
+    if _TOO_LONG.search(words) and status in {None, 400, 413, 422, 500}:
+        return ContextLengthError, "shorten the conversation or the tools", None
+    match status:
+        case None:
+            return ProviderStreamError, "", None
+        case 401 | 403:
+            return AuthenticationError, "check the API key and what it may do", None
+        case 404:
+            return ModelNotFoundError, "check the model's name and base_url", None
+        case 413:
+            return ContextLengthError, "shorten the conversation or the tools", None
+        case 429 if "insufficient_quota" in (complaint.code, complaint.kind):
+            return (
+                RateLimitError,
+                "check the plan and the billing of the account",
+                False,
+            )
+        case 429:
+            return RateLimitError, "", None
+        case 503 | 529:
+            return OverloadedError, "", None
+        case 408:
+            return ServerError, "", None
+        case _ if status >= 500:
+            return ServerError, "", None
+        case _:
+            return BadRequestError, "", None
