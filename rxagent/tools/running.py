@@ -1,0 +1,157 @@
+"""Running the function of a tool, whatever kind it is."""
+
+from __future__ import annotations
+
+import contextvars
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import TypeGuard
+
+from reactivex import Observable, abc
+from reactivex.disposable import CompositeDisposable, SingleAssignmentDisposable
+from reactivex.scheduler import CurrentThreadScheduler
+
+from rxagent.errors import StreamCancelledError, ToolError
+from rxagent.runtime import from_async_iterable, iterate
+from rxagent.tools.report import Report, ToolEvent
+from rxagent.tools.threads import GeneratorSteps, in_thread
+from rxagent.tools.tool import AnyTool
+
+__all__ = ["run_tool"]
+
+# Not for the model to see: the run ends with them.
+_FATAL = (ToolError, StreamCancelledError)
+
+
+def run_tool(
+    tool: AnyTool, arguments: dict[str, object], report: Report
+) -> Observable[ToolEvent]:
+    """Run ``tool`` for each subscription.
+
+    Args:
+        tool: What runs.
+        arguments: Checked, by name, with the context if it takes one.
+        report: Makes the events.
+
+    Returns:
+        A cold observable of the tool's start, its progress and its end.
+    """
+    if tool.runs == "as_stream":
+        return _subscribed(tool, arguments, report)
+    return from_async_iterable(lambda: _awaited(tool, arguments, report))
+
+
+async def _awaited(
+    tool: AnyTool, arguments: dict[str, object], report: Report
+) -> AsyncGenerator[ToolEvent]:
+    yield report.started()  # from here, so that who disposes on it is in time
+    result: object = None
+    try:
+        async with AsyncExitStack() as stack:
+            body = partial(tool.function, **arguments)
+            made = body() if tool.runs == "on_loop" else await in_thread(body)
+            while inspect.isawaitable(made) and not _is_observable(made):
+                made = await made
+            items = _items(made)
+            if items is None:
+                result = made
+            else:
+                if (aclose := getattr(items, "aclose", None)) is not None:
+                    stack.push_async_callback(aclose)
+                async for result in items:
+                    yield report.progress(result)
+                if isinstance(items, GeneratorSteps) and items.returned is not None:
+                    result = items.returned
+    except _FATAL:
+        raise
+    except SystemExit as error:
+        # It would end the thread of the event loop, and everything that runs on it.
+        raise ToolError(tool.name, f"tried to exit the program ({error})") from error
+    except Exception as error:  # noqa: BLE001 - the model sees it
+        yield report.failed(error)
+    else:
+        yield report.finished(result)
+
+
+def _items(made: object) -> AsyncIterator[object] | None:
+    """The items that a function reports; ``None`` if it returned its result."""
+    if _is_observable(made):
+        return iterate(made)
+    if _is_async_iterable(made):
+        return aiter(made)
+    if _is_generator(made):
+        return GeneratorSteps(made)
+    return None
+
+
+def _is_observable(made: object) -> TypeGuard[Observable[object]]:
+    return isinstance(made, Observable)
+
+
+def _is_async_iterable(made: object) -> TypeGuard[AsyncIterable[object]]:
+    return isinstance(made, AsyncIterable)
+
+
+def _is_generator(made: object) -> TypeGuard[Generator[object, None, object]]:
+    return isinstance(made, Generator)
+
+
+def _subscribed(
+    tool: AnyTool, arguments: dict[str, object], report: Report
+) -> Observable[ToolEvent]:
+    def subscribe(
+        observer: abc.ObserverBase[ToolEvent],
+        scheduler: abc.SchedulerBase | None = None,
+    ) -> abc.DisposableBase:
+        context = contextvars.copy_context()
+        running = SingleAssignmentDisposable()
+        result: object = None
+        downstream_failed = False
+
+        def on_next(item: object) -> None:
+            nonlocal result, downstream_failed
+            result = item
+            try:
+                observer.on_next(report.progress(item))
+            except BaseException:
+                downstream_failed = True
+                raise
+
+        def on_error(error: Exception) -> None:
+            # Sources give what a subscriber raises back to it, as if it were theirs.
+            if downstream_failed or isinstance(error, _FATAL):
+                observer.on_error(error)
+            else:
+                end(report.failed(error))
+
+        def end(event: ToolEvent) -> None:
+            observer.on_next(event)
+            observer.on_completed()
+
+        def begin(_: abc.SchedulerBase, __: object = None) -> None:
+            running.disposable = context.run(start)
+
+        def start() -> abc.DisposableBase | None:
+            try:
+                made = tool.function(**arguments)
+            except Exception as error:  # noqa: BLE001 - the tool's, so the model sees it
+                on_error(error)
+                return None
+            if not _is_observable(made):
+                end(report.finished(made))  # the annotation promised too much
+                return None
+            return made.subscribe(
+                on_next,
+                on_error,
+                lambda: end(report.finished(result)),
+                scheduler=scheduler,
+            )
+
+        observer.on_next(report.started())
+        # Once subscribing is over, so that who disposes on the event is in time.
+        begun = CurrentThreadScheduler.singleton().schedule(begin)
+        return CompositeDisposable(begun, running)
+
+    return Observable(subscribe)

@@ -1,0 +1,248 @@
+"""Tools: functions that a model may call."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import (
+    Generic,
+    Literal,
+    ParamSpec,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    get_origin,
+    overload,
+)
+
+from reactivex import Observable
+
+from rxagent.errors import ConfigurationError
+from rxagent.requests import JsonSchema, ToolSpec
+from rxagent.tools.arguments import ArgumentsCheck
+from rxagent.tools.docstring import read_docstring
+from rxagent.tools.schema import schema_of
+from rxagent.tools.signature import (
+    context_parameter,
+    is_context,
+    origin_of,
+    parameters_of,
+    returned,
+)
+
+__all__ = ["AnyTool", "Tool", "check_name", "is_tool", "tool"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+P2 = ParamSpec("P2")
+R2 = TypeVar("R2")
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+_Runs: TypeAlias = Literal["in_thread", "on_loop", "as_stream"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool(ToolSpec, Generic[P, R]):
+    """A `ToolSpec` with a function behind it; called directly, it is that function.
+
+    Made by the decorator `tool`, or by `from_schema`.
+
+    Args:
+        name: As the model writes it.
+        description: What it does and when to use it.
+        parameters: JSON Schema of an object.
+        function: What runs.
+        check: Turns the object that the model wrote into keyword arguments.
+        context_parameter: The function's parameter that takes a `ToolContext`.
+        runs: In a worker thread, on the event loop, or as the observable it returns.
+
+    Raises:
+        ConfigurationError: If a provider would refuse the name.
+    """
+
+    function: Callable[P, R] = field(repr=False)
+    check: ArgumentsCheck = field(repr=False, compare=False)
+    context_parameter: str | None = field(default=None, repr=False)
+    runs: _Runs = field(default="in_thread", repr=False)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function itself."""
+        return self.function(*args, **kwargs)
+
+    @staticmethod
+    def from_schema(
+        function: Callable[P2, R2],
+        /,
+        *,
+        name: str,
+        description: str,
+        parameters: JsonSchema,
+    ) -> Tool[P2, R2]:
+        """Make a tool of a function and a JSON Schema that is there already.
+
+        Arguments are checked against the schema, by jsonschema, and not coerced: an
+        ``"integer"`` is no ``"2"``, and defaults are the function's.
+
+        Args:
+            function: Called with the arguments by name, and with a `ToolContext` if a
+                parameter of it is annotated so.  ``**arguments`` takes any name.
+            name: As the model writes it.
+            description: What it does and when to use it.
+            parameters: JSON Schema of an object, Draft 2020-12.
+
+        Raises:
+            ConfigurationError: If ``parameters`` is no such schema, or has a property
+                with the name of the context's parameter.
+        """
+        # jsonschema costs a tenth of a second, and most programs never need it.
+        from rxagent.tools.json_schema import check_against
+
+        injected = context_parameter(function, tool=name)
+        properties = parameters.get("properties")
+        if injected and isinstance(properties, dict) and injected in properties:
+            raise ConfigurationError(
+                f"tool {name!r}: {injected!r} is a property of its schema and the "
+                "parameter of its ToolContext; rename the parameter"
+            )
+        return Tool(
+            name=name,
+            description=description,
+            parameters=parameters,
+            function=function,
+            check=check_against(parameters, tool=name),
+            context_parameter=injected,
+            runs=_runs(function),
+        )
+
+
+AnyTool: TypeAlias = Tool[..., object]
+
+
+def is_tool(spec: ToolSpec | None) -> TypeGuard[AnyTool]:
+    """Whether there is a function behind ``spec``."""
+    return isinstance(spec, Tool)
+
+
+@overload
+def tool(
+    function: Callable[P, R],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+) -> Tool[P, R]: ...
+@overload
+def tool(
+    *, name: str | None = None, description: str | None = None
+) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+def tool(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
+    """Make a tool of a function.
+
+    The schema comes from the annotations, ``Annotated[..., Field(...)]`` included, the
+    descriptions from the Google docstring.  A parameter annotated as `ToolContext` is
+    filled in and not shown to the model.
+
+    What the function returns is the result: a plain function runs in a worker thread,
+    an ``async def`` on the event loop.  A generator, sync or async, and a function
+    annotated to return an ``Observable`` report each item as progress, at once, and the
+    last one is the result too; a generator's own ``return`` value goes before it.
+
+    Example:
+        >>> @tool
+        ... def add(a: int, b: int = 1) -> int:
+        ...     '''Add two numbers.'''
+        ...     return a + b
+        >>> add(1, b=2), add.description, add.parameters["required"]
+        (3, 'Add two numbers.', ['a'])
+
+    Args:
+        function: A function, a bound method, or a ``functools.partial``, whose bound
+            arguments the model neither sees nor sets.
+        name: As the model writes it; else the function's.
+        description: What it does and when to use it; else from the docstring.
+
+    Raises:
+        ConfigurationError: If a provider would refuse the name, or a parameter cannot
+            be given by name, has no annotation, or one that JSON cannot express.
+    """
+    if function is None:
+        return partial(_make, name=name, description=description)
+    return _make(function, name=name, description=description)
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that some provider refuses.
+
+    Raises:
+        ConfigurationError: If it is not 1 to 64 letters, digits, ``_`` or ``-``.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"tool name {name!r}: providers take 1 to 64 letters, digits, '_' and '-'; "
+            "give another one with name="
+        )
+
+
+def _make(
+    function: Callable[P, R], *, name: str | None, description: str | None
+) -> Tool[P, R]:
+    _check_function(function)
+    origin = origin_of(function)
+    if name is None:
+        name = str(getattr(origin, "__name__", type(origin).__name__))
+    check_name(name)
+    parameters = parameters_of(function, tool=name)
+    injected = [each.name for each in parameters if is_context(each.annotation)]
+    if len(injected) > 1:
+        raise ConfigurationError(
+            f"tool {name!r}: its ToolContext has two parameters, "
+            f"{' and '.join(injected)}; keep one"
+        )
+    documented = read_docstring(origin.__doc__)
+    schema, check = schema_of(
+        [each for each in parameters if each.name not in injected],
+        tool=name,
+        descriptions=documented.parameters,
+    )
+    return Tool(
+        name=name,
+        description=documented.description if description is None else description,
+        parameters=schema,
+        function=function,
+        check=check,
+        context_parameter=injected[0] if injected else None,
+        runs=_runs(function),
+    )
+
+
+def _check_function(function: object) -> None:
+    if not (inspect.isroutine(function) or isinstance(function, partial)):
+        raise ConfigurationError(
+            f"a tool is made of a function, a method or a partial, not of {function!r}"
+        )
+
+
+def _runs(function: Callable[..., object]) -> _Runs:
+    annotated = returned(function)
+    declared = get_origin(annotated) or annotated
+    if isinstance(declared, type) and issubclass(declared, Observable):
+        return "as_stream"
+    makes_it_later = (
+        inspect.iscoroutinefunction(function)
+        or inspect.isasyncgenfunction(function)
+        or inspect.isgeneratorfunction(function)  # stepped in threads, made anywhere
+    )
+    return "on_loop" if makes_it_later else "in_thread"
