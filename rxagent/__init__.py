@@ -1,1 +1,115 @@
-"""Reactive streams for LLM agents: an agent is an RxPY operator."""
+"""Reactive streams for LLM agents: an agent is an RxPY operator.
+
+Nouns are here; the catalogues are modules: `rxagent.advisors`, `rxagent.errors`,
+`rxagent.models`, `rxagent.operators`, `rxagent.runtime`, `rxagent.testing`,
+`rxagent.tools`, `rxagent.wire`.
+"""
+
+from typing import TYPE_CHECKING
+
+from rxagent.agent import Agent, Prompt
+from rxagent.chain import Advisor, after, around, before, by_order, named
+from rxagent.context import Context, Key
+from rxagent.events import (
+    ApprovalRequested,
+    ChatEvent,
+    Finished,
+    ReasoningDelta,
+    Retracted,
+    RoundFinished,
+    TextDelta,
+    ToolCallDelta,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
+)
+from rxagent.messages import (
+    AssistantMessage,
+    AssistantPart,
+    Audio,
+    File,
+    Image,
+    Message,
+    Opaque,
+    Reasoning,
+    Refusal,
+    SystemMessage,
+    Text,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+    UserPart,
+)
+from rxagent.operators import just
+from rxagent.requests import ChatOptions, ChatRequest, Origin, ToolSpec
+from rxagent.responses import ChatResponse, FinishReason, Limit
+from rxagent.runtime import Flow
+from rxagent.tools import Tool, ToolContext, tool
+from rxagent.types import Exchange, Operator
+from rxagent.usage import Usage
+
+__all__ = [
+    "Advisor",
+    "Agent",
+    "ApprovalRequested",
+    "AssistantMessage",
+    "AssistantPart",
+    "Audio",
+    "ChatEvent",
+    "ChatOptions",
+    "ChatRequest",
+    "ChatResponse",
+    "Context",
+    "Exchange",
+    "File",
+    "FinishReason",
+    "Finished",
+    "Flow",
+    "Image",
+    "Key",
+    "Limit",
+    "Message",
+    "Opaque",
+    "Operator",
+    "Origin",
+    "Prompt",
+    "Reasoning",
+    "ReasoningDelta",
+    "Refusal",
+    "Retracted",
+    "RoundFinished",
+    "SystemMessage",
+    "Text",
+    "TextDelta",
+    "Tool",
+    "ToolCall",
+    "ToolCallDelta",
+    "ToolContext",
+    "ToolFinished",
+    "ToolMessage",
+    "ToolProgress",
+    "ToolSpec",
+    "ToolStarted",
+    "Usage",
+    "UserMessage",
+    "UserPart",
+    "__version__",
+    "after",
+    "around",
+    "before",
+    "by_order",
+    "just",
+    "named",
+    "tool",
+]
+
+__version__: str
+
+if not TYPE_CHECKING:  # else every name would be there for a type checker
+
+    def __getattr__(name: str) -> str:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("rxagent")
+        raise AttributeError(f"module 'rxagent' has no attribute {name!r}")
