@@ -119,7 +119,7 @@ class Agent:
             )
             return just(replace(request, origin=origin)).pipe(exchange)
 
-        return Flow.of(reactivex.defer(run)).pipe(one_finished(self.name))
+        return Flow[ChatEvent].of(reactivex.defer(run)).pipe(one_finished(self.name))
 
     def call(
         self,

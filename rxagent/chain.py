@@ -134,8 +134,8 @@ def before(rewrite: Callable[[ChatRequest], ChatRequest]) -> Advisor:
     ::
 
         --q-----------|
-        [ before(rewrite) ]               inner answers rewrite(q)
-        --a--b--(F,|)
+        [ before(rewrite) ]               inner answers rewrite(q) with --a--b--F|
+        ----a--b--F---|
 
     Args:
         rewrite: Returns the request to go on with.
@@ -163,8 +163,8 @@ def after(operator: Operator[ChatEvent, ChatEvent]) -> Advisor:
     ::
 
         --q-----------|
-        [ after(operator) ]               operator over the events of each answer
-        --A--B--(F,|)
+        [ after(operator) ]               operator maps each answer, --a--b--F|
+        ----A--B--F---|
 
     Args:
         operator: Any operator; its state is fresh for each request.
@@ -194,8 +194,8 @@ def around(
     ::
 
         --q-----------|
-        [ around(handle) ]                handle answers itself, or asks inner n times
-        --a--b--(F,|)
+        [ around(handle) ]                handle answers itself, with -c-F|
+        ---c-F--------|
 
     Args:
         handle: Gets the request and the rest of the chain.  To ask it, any number of

@@ -30,8 +30,8 @@ def log(
     ::
 
         --q-----------|
-        [ log() ]                         a line at q, a line at F or at the error
-        --a--b--(F,|)
+        [ log() ]                         inner answers --a--b--F|; lines at q and at F
+        ----a--b--F---|
 
     Outside the tool loop it sees a turn, and what the user typed if it is outermost;
     inside, every model request with its whole history.  Values of the context are never

@@ -16,8 +16,8 @@ def re_reading(template: str = RE2) -> Advisor:
     ::
 
         --q-----------|
-        [ re_reading() ]                  inner sees q + "Read the question again: " + q
-        --a--b--(F,|)
+        [ re_reading() ]                  inner sees q twice and answers --a--b--F|
+        ----a--b--F---|
 
     Only the message that opens the turn is rewritten, and only if it is plain text: a
     resumed turn, a later round and a message with media pass as they are.

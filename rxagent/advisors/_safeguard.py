@@ -35,9 +35,9 @@ def safeguard(
 
     ::
 
-        --q-----------|
+        --q----|
         [ safeguard(words) ]              q holds one of them
-        --(t,F,|)                         t = the refusal; F is blocked_by "safeguard"
+        --(t,F)|                          t = the refusal; F is blocked_by "safeguard"
 
     It looks at the message that opens the turn, not at history, system text or tool
     results, and not at the answer.  Letter case, width, accents' composition and

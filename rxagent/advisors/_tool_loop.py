@@ -27,9 +27,9 @@ def tool_loop(
 
     ::
 
-        --q-----------------|
-        [ tool_loop() ]                   inner: first R0 = calls, then F = an answer
-        --a--R0-(s,f)--b--(F,|)           R0 = RoundFinished; s, f = a tool ran
+        --q-------------------|
+        [ tool_loop() ]                   inner answers --c-| (a call), then --b--F|;
+        ----R-s--p-f-b--F-----|           the tool runs from s to f, and reports p
 
     It is an expand over the rest of the chain: a round is one more subscription to it,
     with the whole history of the turn.  Advisors left of it see a turn once, right of

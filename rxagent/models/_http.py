@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
 import httpx
@@ -71,7 +71,7 @@ class Http:
     @asynccontextmanager
     async def post(
         self, path: str, body: bytes, *, headers: Mapping[str, str]
-    ) -> AsyncIterator[Response]:
+    ) -> AsyncGenerator[Response]:
         """Send ``body`` and yield the response, its own body unread.
 
         Raises:

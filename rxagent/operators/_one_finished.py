@@ -15,7 +15,7 @@ def one_finished(name: str) -> Operator[ChatEvent, ChatEvent]:
 
         --a--b--|
         [ one_finished("me") ]
-        --a--b--#                         # = AdvisorError
+        --a--b--#
 
     Args:
         name: Whose answer it is; for the error.

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from reactivex import Observable, abc
 from reactivex.disposable import SerialDisposable, SingleAssignmentDisposable
+from reactivex.scheduler import CurrentThreadScheduler
 
 T = TypeVar("T")
 
@@ -16,9 +17,10 @@ T = TypeVar("T")
 class Serial(abc.DisposableBase, Generic[T]):
     """A queue of sources of which one at a time is subscribed.
 
-    A drain loop: a source that completes while it is being subscribed leaves the next
-    one to the loop that is running already, so the stack does not grow, and sources may
-    complete on any thread.
+    A source that completes while it is being subscribed leaves the next one to RxPY's
+    trampoline.  So the stack does not grow, and whoever subscribed to it all has the
+    disposable in hand before the next one starts: leaving after the first source never
+    starts the second.  Sources may complete on any thread.
 
     Args:
         subscribe: Subscribes a source; whoever it calls must call `release` when the
@@ -52,21 +54,26 @@ class Serial(abc.DisposableBase, Generic[T]):
         self._current.dispose()
 
     def _drain(self) -> None:
-        while True:
+        with self._lock:
+            if self._draining or self._active or not self._waiting:
+                return
+            if self._current.is_disposed:
+                self._waiting.clear()
+                return
+            self._draining = self._active = True
+            source = self._waiting.popleft()
+        # In its slot before it is subscribed: a synchronous source may be disposed from
+        # inside its own on_next.
+        slot = SingleAssignmentDisposable()
+        self._current.disposable = slot
+        try:
+            slot.disposable = self._subscribe(source)
+        finally:
             with self._lock:
-                if self._draining or self._active or not self._waiting:
-                    return
-                if self._current.is_disposed:
-                    self._waiting.clear()
-                    return
-                self._draining = self._active = True
-                source = self._waiting.popleft()
-            # In its slot before it is subscribed: a synchronous source may be disposed
-            # from inside its own on_next.
-            slot = SingleAssignmentDisposable()
-            self._current.disposable = slot
-            try:
-                slot.disposable = self._subscribe(source)
-            finally:
-                with self._lock:
-                    self._draining = False
+                self._draining = False
+                next_may_start = not self._active and bool(self._waiting)
+        if next_may_start:
+            CurrentThreadScheduler.singleton().schedule(self._resume)
+
+    def _resume(self, _: abc.SchedulerBase, __: object = None) -> None:
+        self._drain()

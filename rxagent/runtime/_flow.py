@@ -50,7 +50,7 @@ class Flow(Observable[T_co]):
 
         return cls(subscribe)
 
-    # Narrower than RxPY's on purpose: an operator makes an observable, whose edges stay.
+    # Narrower than RxPY's on purpose: what an operator makes has edges too.
     @overload  # type: ignore[override]
     def pipe(self) -> Flow[T_co]: ...
     @overload

@@ -10,7 +10,7 @@ from reactivex import Observable
 from reactivex.disposable import SingleAssignmentDisposable
 
 from rxagent.errors import BufferOverflowError
-from rxagent.runtime._loop import Demand, LoopScheduler
+from rxagent.runtime._loop import Demand, LoopScheduler, call_on
 
 __all__ = ["Overflow", "iterate"]
 
@@ -93,7 +93,7 @@ def _on_thread_of(
         if threading.get_ident() == home:
             function(*args, **kwargs)
         else:
-            loop.call_soon_threadsafe(lambda: function(*args, **kwargs))
+            call_on(loop, lambda: function(*args, **kwargs))
 
     return call
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from reactivex import Observable
 from reactivex.testing.marbles import marbles_testing
-from reactivex.testing.recorded import Recorded
 
 from rxagent import operators
 from rxagent.errors import AdvisorError
@@ -24,6 +23,7 @@ from rxagent.operators import (
     transduce,
 )
 from rxagent.responses import ChatResponse
+from tests.marbles import Letters, comparable, drawn
 
 A, B = TextDelta(text="a"), TextDelta(text="b")
 R = ReasoningDelta(text="r")
@@ -87,7 +87,7 @@ def test_every_operator_has_a_marble_that_runs() -> None:
 def test_the_marble_of_the_docstring_is_what_happens(name: str) -> None:
     make, values = _CASES[name]
     given, expected = drawn(getattr(operators, name).__doc__)
-    letters: dict[str | float, Any] = {letter: letter for letter in "abcd12"}
+    letters: Letters = {letter: letter for letter in "abcd12"}
     letters.update(values)
     error = AdvisorError("me", "completed without a Finished event")
 
@@ -99,19 +99,6 @@ def test_the_marble_of_the_docstring_is_what_happens(name: str) -> None:
         made = make(source)
         got = start(made if given is None else made(source(given)))
         assert comparable(got) == comparable(exp(expected, letters, error))
-
-
-def drawn(docstring: str | None) -> tuple[str | None, str]:
-    """The line above ``[ operator ]`` and the one below it, without their remarks."""
-    assert docstring is not None
-    lines = [line.strip() for line in docstring.splitlines()]
-    at = next(index for index, line in enumerate(lines) if line.startswith("[ "))
-    above = lines[at - 1]
-    return (above.split()[0] if above else None), lines[at + 1].split()[0]
-
-
-def comparable(messages: list[Recorded[Any]]) -> list[tuple[float, str]]:
-    return [(each.time, str(each.value)) for each in messages]
 
 
 def test_a_wrong_drawing_would_be_seen() -> None:

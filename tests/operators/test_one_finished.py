@@ -43,7 +43,8 @@ def test_the_grammar_passes_as_it_is() -> None:
     seen: list[ChatEvent] = []
     completed: list[bool] = []
 
-    just(DELTA, END).pipe(one_finished("me")).subscribe(
+    source: Observable[ChatEvent] = just(DELTA, END)
+    source.pipe(one_finished("me")).subscribe(
         seen.append, on_completed=lambda: completed.append(True)
     )
 
