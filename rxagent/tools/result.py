@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
-from typing import TypeGuard
+from collections.abc import Callable, Mapping, MappingView, Sequence, Set
+from numbers import Integral, Real
+from os import PathLike, fspath
+from typing import Any, TypeGuard
 
 from pydantic_core import to_json, to_jsonable_python
 
@@ -18,6 +20,17 @@ __all__ = ["content_of", "described"]
 _PARTS = (Text, Image, Audio, File)
 _REPR_CHARS = 1_000
 
+# For what pydantic does not know.  By the abstract classes that a type declares:
+# tables and arrays, which only look like collections, are best shown by their repr.
+_CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any], object]], ...] = (
+    (Mapping, dict),
+    (memoryview, bytes),
+    ((Sequence, Set, MappingView), list),
+    (Integral, int),
+    (Real, float),
+    (PathLike, fspath),
+)
+
 
 def content_of(value: object, *, max_chars: int | None = None) -> tuple[UserPart, ...]:
     """Return ``value`` as the content of a message; never fails.
@@ -27,7 +40,8 @@ def content_of(value: object, *, max_chars: int | None = None) -> tuple[UserPart
       may stand among them as plain ``str``;
     * ``bytes`` as the text that they are in UTF-8, else as JSON with their base64;
     * everything else as JSON: pydantic models, dataclasses, enums, dates, sets …, and
-      ``None`` as ``null``.  What JSON cannot say inside it is its ``repr``;
+      ``None`` as ``null``.  What JSON cannot say inside it is its ``repr``,
+      and iterators are read to their end;
     * what cannot be JSON at all, such as a list that contains itself, as its ``repr``,
       of at most 1,000 characters.
 
@@ -98,15 +112,26 @@ def _text(value: object) -> str:
         return _text_of_bytes(bytes(value))
     try:
         encoded = to_json(
-            value, fallback=described, inf_nan_mode="strings", bytes_mode="base64"
+            value, fallback=_plain, inf_nan_mode="strings", bytes_mode="base64"
         )
     except ValueError:
-        # Half of a surrogate pair somewhere: the slower way can mend it.
-        plain = to_jsonable_python(
-            value, fallback=described, inf_nan_mode="strings", bytes_mode="base64"
+        # Half of a surrogate pair in a text: the slower way can mend it.
+        encoded = dump_json(
+            to_jsonable_python(
+                value, fallback=_plain, inf_nan_mode="strings", bytes_mode="base64"
+            )
         )
-        encoded = dump_json(plain)
     return encoded.decode()
+
+
+def _plain(value: object) -> object:
+    try:
+        for kinds, convert in _CONVERSIONS:
+            if isinstance(value, kinds):
+                return convert(value)
+    except Exception:  # noqa: BLE001 - it is the object's own code
+        return described(value)
+    return described(value)
 
 
 def _text_of_bytes(data: bytes) -> str:

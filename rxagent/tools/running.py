@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import contextvars
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Generator,
+    Iterator,
+)
 from contextlib import AsyncExitStack
 from functools import partial
+from types import GeneratorType
 from typing import TypeGuard
 
 from reactivex import Observable, abc
@@ -51,7 +58,11 @@ async def _awaited(
     try:
         async with AsyncExitStack() as stack:
             body = partial(tool.function, **arguments)
-            made = body() if tool.runs == "on_loop" else await in_thread(body)
+            made: object = (
+                body()
+                if tool.runs == "on_loop"
+                else await in_thread(lambda: _read_through(body()))
+            )
             while inspect.isawaitable(made) and not _is_observable(made):
                 made = await made
             items = _items(made)
@@ -75,6 +86,15 @@ async def _awaited(
         yield report.finished(result)
 
 
+def _read_through(made: object) -> object:
+    """Read what a plain function left to be read, while its thread is there to do it.
+
+    ``map`` and generator expressions are lists in waiting.  The generator of a function
+    with ``yield``, that came through a wrapper, is not.
+    """
+    return [*made] if _is_unread(made) else made
+
+
 def _items(made: object) -> AsyncIterator[object] | None:
     """The items that a function reports; ``None`` if it returned its result."""
     if _is_observable(made):
@@ -92,6 +112,12 @@ def _is_observable(made: object) -> TypeGuard[Observable[object]]:
 
 def _is_async_iterable(made: object) -> TypeGuard[AsyncIterable[object]]:
     return isinstance(made, AsyncIterable)
+
+
+def _is_unread(made: object) -> TypeGuard[Iterator[object]]:
+    if isinstance(made, GeneratorType):
+        return made.gi_code.co_name == "<genexpr>"
+    return isinstance(made, Iterator)
 
 
 def _is_generator(made: object) -> TypeGuard[Generator[object, None, object]]:

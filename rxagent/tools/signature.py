@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from types import SimpleNamespace
-from typing import get_args, get_type_hints
+from types import SimpleNamespace, UnionType
+from typing import Annotated, Union, get_args, get_origin, get_type_hints
 
 from rxagent.errors import ConfigurationError
 from rxagent.tools.tool_context import ToolContext
@@ -79,7 +79,13 @@ def context_parameter(function: Callable[..., object], *, tool: str) -> str | No
 
 def is_context(annotation: object) -> bool:
     """Whether an annotation is `ToolContext`, or a union or ``Annotated`` of it."""
-    return annotation is ToolContext or ToolContext in get_args(annotation)
+    if annotation is ToolContext:
+        return True
+    if get_origin(annotation) is Annotated:
+        return is_context(get_args(annotation)[0])
+    if get_origin(annotation) in {Union, UnionType}:
+        return any(is_context(each) for each in get_args(annotation))
+    return False
 
 
 def returned(function: Callable[..., object]) -> object:

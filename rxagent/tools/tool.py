@@ -37,8 +37,8 @@ __all__ = ["AnyTool", "Tool", "check_name", "is_tool", "tool"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-P2 = ParamSpec("P2")
-R2 = TypeVar("R2")
+R_co = TypeVar("R_co", covariant=True)
+Q = ParamSpec("Q")
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -46,7 +46,7 @@ _Runs: TypeAlias = Literal["in_thread", "on_loop", "as_stream"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool(ToolSpec, Generic[P, R]):
+class Tool(ToolSpec, Generic[P, R_co]):
     """A `ToolSpec` with a function behind it; called directly, it is that function.
 
     Made by the decorator `tool`, or by `from_schema`.
@@ -64,7 +64,7 @@ class Tool(ToolSpec, Generic[P, R]):
         ConfigurationError: If a provider would refuse the name.
     """
 
-    function: Callable[P, R] = field(repr=False)
+    function: Callable[P, R_co] = field(repr=False)
     check: ArgumentsCheck = field(repr=False, compare=False)
     context_parameter: str | None = field(default=None, repr=False)
     runs: _Runs = field(default="in_thread", repr=False)
@@ -72,19 +72,19 @@ class Tool(ToolSpec, Generic[P, R]):
     def __post_init__(self) -> None:
         check_name(self.name)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the function itself."""
         return self.function(*args, **kwargs)
 
     @staticmethod
     def from_schema(
-        function: Callable[P2, R2],
+        function: Callable[Q, R],
         /,
         *,
         name: str,
         description: str,
         parameters: JsonSchema,
-    ) -> Tool[P2, R2]:
+    ) -> Tool[Q, R]:
         """Make a tool of a function and a JSON Schema that is there already.
 
         Arguments are checked against the schema, by jsonschema, and not coerced: an
