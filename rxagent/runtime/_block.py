@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TypeVar
 
 from reactivex import Observable, abc
@@ -21,7 +21,7 @@ def block(
     *,
     maxsize: int = 256,
     scheduler: abc.SchedulerBase | None = None,
-) -> Iterator[T]:
+) -> Generator[T]:
     """Iterate a stream on a thread that may block, fed by the portal's loop.
 
     Leaving early, by ``break`` or Ctrl-C, disposes the stream.

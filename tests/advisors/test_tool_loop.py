@@ -99,9 +99,7 @@ def three_rounds() -> ScriptedModel:
     return ScriptedModel(*calls, "done")
 
 
-def test_in_three_tool_rounds_a_turn_advisor_runs_once_and_an_inner_one_four_times() -> (
-    None
-):
+def test_three_tool_rounds_pass_outer_advisors_once_and_inner_ones_4_times() -> None:
     """S000-1, S000-2, S001-59, S003-3, S003-13, law 6."""
     seen: list[str] = []
     advisors = [
