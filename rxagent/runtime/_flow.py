@@ -113,13 +113,17 @@ class Flow(Observable[T_co]):
         /,
     ) -> Flow[G]: ...
     def pipe(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, *operators: Callable[[Any], Observable[Any]]
-    ) -> Flow[Any]:
+        self, *operators: Callable[[Any], Any]
+    ) -> Any:
         """Apply operators from left to right, and keep the edges."""
-        source: Observable[Any] = self
+        source: Any = self
         for operator in operators:
             source = operator(source)
-        return Flow[Any].of(source)
+        # A connectable or grouped observable has edges of its own, and needs them.
+        if type(source) is not Observable:
+            return source
+        plain: Observable[Any] = source
+        return Flow.of(plain)
 
     def run(self, scheduler: abc.SchedulerBase | None = None) -> T_co:
         """Block until completion and return the last item."""
