@@ -149,6 +149,8 @@ class ChatServer:
     def __init__(self, *script: Answer) -> None:
         self.asked: list[Asked] = []
         """Every request, in the order in which they came."""
+        self.was_asked = threading.Event()
+        """Set when the first request has come."""
         self.hung_up = threading.Event()
         """Set when a client has closed a connection inside an answer."""
         self._script = script
@@ -187,6 +189,7 @@ class ChatServer:
         with self._lock:
             number = len(self.asked)
             self.asked.append(asked)
+        self.was_asked.set()
         return self._script[min(number, len(self._script) - 1)]
 
     def hold(self, connection: socket.socket) -> None:
@@ -204,6 +207,7 @@ class ChatServer:
 
 
 class _Http(ThreadingHTTPServer):
+    request_queue_size = 128  # many clients at once
     daemon_threads = False  # server_close waits for them, so that none is left
 
     def handle_error(self, request: object, client_address: object) -> None:
@@ -237,6 +241,7 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
             for key, value in answer.headers.items():
                 self.send_header(key, value)
             self.send_header("transfer-encoding", "chunked")
+            self.send_header("connection", "close")
             self.end_headers()
             for piece in answer.pieces:
                 self._write(b"%x\r\n%s\r\n" % (len(piece), piece))

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from typing import TextIO
 
 from rxagent.cli import ask
 from rxagent.errors import ConfigurationError, RequestError, RxAgentError
@@ -51,8 +52,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RxAgentError as error:
         return _say(error, _FAILED)
     except BrokenPipeError:
-        _close_output()
+        _write_nowhere(sys.stdout)
+        _write_nowhere(sys.stderr)
         return _OK
+    except OSError as error:
+        _write_nowhere(sys.stdout)
+        return _say(f"cannot write the answer: {error}", _FAILED)
     except KeyboardInterrupt:
         # What is left is to wait for threads; the next Ctrl-C ends that.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -97,9 +102,8 @@ def _say(problem: object, code: int) -> int:
     return code
 
 
-def _close_output() -> None:
-    """Let nothing be written at exit to a reader that has gone."""
+def _write_nowhere(stream: TextIO) -> None:
+    """Else Python complains at exit about what it could not write."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
-        os.dup2(nowhere, stream.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -26,18 +26,20 @@ def json_line(event: ChatEvent) -> str:
     Returns:
         An object: its ``type`` is the name of the event's class, then come the fields.
     """
-    members = {each.name: _plain(getattr(event, each.name)) for each in fields(event)}
-    return json.dumps({"type": type(event).__name__, **members})
+    members = [
+        f'"{each.name}": {_json(getattr(event, each.name))}' for each in fields(event)
+    ]
+    return f'{{"type": "{type(event).__name__}", {", ".join(members)}}}'
 
 
-def _plain(value: object) -> object:
+def _json(value: object) -> str:
     try:
         plain: object = to_jsonable_python(
-            value, bytes_mode="base64", inf_nan_mode="strings", fallback=_unknown
+            value, bytes_mode="base64", fallback=_unknown
         )
-    except ValueError:  # it contains itself
-        return repr(value)
-    return plain
+        return json.dumps(plain, allow_nan=False)
+    except ValueError:  # it contains itself, or a number that JSON lacks
+        return json.dumps(repr(value))
 
 
 def _unknown(value: object) -> object:
