@@ -6,6 +6,7 @@ takes its input however it is cut, in linear time.
 """
 
 from rxagent.wire.arguments import parse_arguments
+from rxagent.wire.extract import extract_json
 from rxagent.wire.openai_chat import OpenAIChatDialect
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.sse import SseDecoder, SseEvent
@@ -18,6 +19,7 @@ __all__ = [
     "UsageMeter",
     "UsageMode",
     "UsageReport",
+    "extract_json",
     "parse_arguments",
     "retry_after_s",
 ]
