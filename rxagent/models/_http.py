@@ -52,7 +52,7 @@ class Http:
     ) -> None:
         try:
             parsed = httpx.URL(base_url)
-        except (httpx.InvalidURL, ValueError) as error:
+        except httpx.InvalidURL as error:
             raise ConfigurationError(f"base_url {base_url!r}: {error}") from None
         if parsed.scheme not in ("http", "https") or not parsed.host:
             raise ConfigurationError(

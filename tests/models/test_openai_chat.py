@@ -135,7 +135,7 @@ def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
-    "base_url", ["localhost:1234/v1", "ftp://host", "http://", "http://[", "not a url"]
+    "base_url", ["localhost:1234/v1", "ftp://host", "http://", "http://host:port/v1", "not a url"]
 )
 def test_an_address_that_is_none_is_refused_when_built(base_url: str) -> None:
     with pytest.raises(ConfigurationError, match="base_url"):
