@@ -73,10 +73,8 @@ def assert_advisor_laws(
         probe = _Probe(reply)
         answer = just(asked).pipe(advisor(probe))
         assert probe.opened == 0, f"{name}: it acted before anybody subscribed"
-        assert_exchange_laws(advisor(_Probe(reply)), request=asked)
-        events = _collect(answer)
-        assert probe.opened == probe.closed, f"{name}: it left an inner stream open"
-        _assert_closes_what_it_opens(advisor, reply, asked, len(events))
+        assert_exchange_laws(advisor(probe), request=asked)
+        _assert_closes_what_it_opens(advisor, reply, asked, len(_collect(answer)))
     _assert_unknown_events_pass(advisor, asked)
     _assert_errors_are_not_silent(advisor, asked)
     _assert_turns_do_not_mix(advisor, asked)
@@ -85,6 +83,8 @@ def assert_advisor_laws(
 class _Unknown:
     """An event of a kind that no operator knows."""
 
+
+_GAP_S = 10.0
 
 _REPLIES: Mapping[str, Reply] = {
     "text": Reply(deltas=("Hel", "lo", "!")),
@@ -135,12 +135,23 @@ def _collect(source: Observable[ChatEvent]) -> list[ChatEvent]:
 def _assert_closes_what_it_opens(
     advisor: Advisor, reply: Reply, request: ChatRequest, length: int
 ) -> None:
-    for count in range(length + 1):
-        probe = _Probe(reply)
-        _collect(just(request).pipe(advisor(probe), ops.take(count)))
-        assert probe.opened == probe.closed, (
-            f"disposed after {count} events, it left an inner stream open"
+    """Leave between any two events of an answer that takes its time."""
+    for moment in range(length + 2):
+        probe = _Probe(replace(reply, first_s=_GAP_S, gap_s=_GAP_S))
+        scheduler = TestScheduler()
+        errors: list[Exception] = []
+        subscription = (
+            just(request)
+            .pipe(advisor(probe))
+            .subscribe(on_error=errors.append, scheduler=scheduler)
         )
+        scheduler.advance_to((moment + 0.5) * _GAP_S)
+        opened = probe.opened
+        subscription.dispose()
+        closed = probe.closed
+        scheduler.start()
+        assert probe.opened == opened, "after it was disposed, it asked the rest again"
+        assert closed == opened, "disposed, it left an inner stream open"
 
 
 def _assert_unknown_events_pass(advisor: Advisor, request: ChatRequest) -> None:
