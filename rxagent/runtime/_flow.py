@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import aclosing
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from reactivex import Observable, abc
 
@@ -120,10 +120,8 @@ class Flow(Observable[T_co]):
         for operator in operators:
             source = operator(source)
         # A connectable or grouped observable has edges of its own, and needs them.
-        if type(source) is not Observable:
-            return source
-        plain: Observable[Any] = source
-        return Flow.of(plain)
+        is_plain = type(source) is Observable
+        return Flow[Any].of(cast("Observable[Any]", source)) if is_plain else source
 
     def run(self, scheduler: abc.SchedulerBase | None = None) -> T_co:
         """Block until completion and return the last item."""
