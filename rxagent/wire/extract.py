@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pydantic_core import from_json
 
 from rxagent.errors import NoJsonError
-from rxagent.wire.json_text import dump_json
+from rxagent.wire.json_text import dump_json, is_object
 
 __all__ = ["extract_json"]
 
@@ -51,7 +51,7 @@ def extract_json(text: str, *, fits: Callable[[object], bool] | None = None) -> 
         pass
     found = list(_values(answer))
     fitting = [value for value in found if fits and fits(value)]
-    objects = [value for value in found if isinstance(value, dict)]
+    objects = [value for value in found if is_object(value)]
     for values in (fitting, objects, found):
         if values:
             return values[-1]
@@ -63,12 +63,12 @@ def extract_json(text: str, *, fits: Callable[[object], bool] | None = None) -> 
 
 def _without_thoughts(text: str) -> str:
     """What comes behind the reasoning that a model wrote into its answer."""
+    _, closing, after = text.partition("</think>")
     start = text.lstrip()
-    before, tag, after = text.partition("</think>")
-    if start.startswith("<think>"):
+    # The prompt may have opened the block; then what comes first is no JSON.
+    if start.startswith("<think>") or (closing and start[:1] not in ("{", "[")):
         return after
-    # The template may have opened the block; then what comes first is no JSON.
-    return after if tag and start[:1] not in {"{", "["} else text
+    return text
 
 
 def _values(text: str) -> Iterator[object]:

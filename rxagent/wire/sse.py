@@ -60,11 +60,7 @@ class SseDecoder:
 
     def flush(self) -> list[SseEvent]:
         """Return the event that no blank line has ended, if there is one."""
-        events = self._read(b"\n\n")
-        if self._head:
-            head, self._head = self._head, None
-            events += self._read(head + b"\n\n")
-        return events
+        return self._read(b"\n\n")
 
     def _read(self, chunk: bytes) -> list[SseEvent]:
         if self._head is not None:
