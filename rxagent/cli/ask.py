@@ -7,6 +7,7 @@ import sys
 
 from rxagent.agent import Agent
 from rxagent.cli.json_line import json_line
+from rxagent.cli.log_lines import log_lines
 from rxagent.cli.terminal import Terminal
 from rxagent.cli.tools_option import tools_from
 from rxagent.errors import RequestError
@@ -77,16 +78,18 @@ def run(arguments: argparse.Namespace) -> int:
             temperature=arguments.temperature, max_tokens=arguments.max_tokens
         ),
     )
-    if arguments.json:
-        for event in agent.stream(prompt):
-            print(json_line(event), flush=True)
-    else:
-        terminal = Terminal(out=sys.stdout, notes=sys.stderr)
-        try:
-            for event in agent.stream(prompt):
-                terminal.show(event)
-        finally:
-            terminal.end_line()
+    events = agent.stream(prompt)
+    with log_lines(sys.stderr):
+        if arguments.json:
+            for event in events:
+                print(json_line(event), flush=True)
+        else:
+            terminal = Terminal(out=sys.stdout, notes=sys.stderr)
+            try:
+                for event in events:
+                    terminal.show(event)
+            finally:
+                terminal.end_line()
     return 0
 
 

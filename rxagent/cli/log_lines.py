@@ -1,0 +1,29 @@
+"""What the package logs, as lines for a person."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+__all__ = ["log_lines"]
+
+
+@contextmanager
+def log_lines(notes: TextIO) -> Iterator[None]:
+    """Write what the package logs, such as the loading of a model, as plain lines.
+
+    Args:
+        notes: Takes the lines, for as long as the block runs.
+    """
+    logger = logging.getLogger("rxagent")
+    handler = logging.StreamHandler(notes)
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
