@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from statistics import median
 
 RUNS = 15
+LIMIT = 1.5
 PROGRAMS = {
     "libraries": "import httpx, reactivex, pydantic",
     "rxagent": "import rxagent",
@@ -48,7 +49,10 @@ def main() -> None:
     times = {name: median(each) for name, each in found.items()}
     for name, time_s in times.items():
         print(f"{time_s * 1000:6.0f} ms  {PROGRAMS[name]}  (median of {RUNS})")
-    print(f"ratio {times['rxagent'] / times['libraries']:.2f}")
+    ratio = times["rxagent"] / times["libraries"]
+    print(f"ratio {ratio:.2f}, allowed {LIMIT}")
+    if ratio > LIMIT:
+        sys.exit("import rxagent costs too much")
 
 
 if __name__ == "__main__":
