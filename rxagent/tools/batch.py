@@ -34,7 +34,7 @@ def run_batch(
     ::
 
         [ run_batch([a, b, c], tools, max_concurrency=2) ]
-        (S1,S2)--F2,S3--F1--(F3,|)       started and finished, by call
+        (a,b)-(B,c)-A(C,|)               a, b, c start; A, B, C finish
 
     Each call is answered as by `run_call`; calls start in their order, and events come
     as they happen.  A result belongs to the call that its event carries: put the
@@ -76,8 +76,7 @@ def _merged(
     sources: Sequence[Observable[ToolEvent]], max_concurrency: int
 ) -> Observable[ToolEvent]:
     # Not stock `merge`: it starts a queued source in the context variables of the one
-    # that just ended, and those that end while being subscribed before it can be
-    # disposed.
+    # that just ended, and starts sources for a subscriber that has left already.
     def subscribe(
         observer: abc.ObserverBase[ToolEvent],
         scheduler: abc.SchedulerBase | None = None,
@@ -86,8 +85,9 @@ def _merged(
         gate = threading.RLock()
         context = contextvars.copy_context()
         waiting = deque(sources)
-        unfinished = len(sources)
         running = CompositeDisposable()
+        active = 0
+        starting = False
 
         def on_next(event: ToolEvent) -> None:
             with gate:
@@ -98,28 +98,35 @@ def _merged(
                 waiting.clear()
                 observer.on_error(error)
 
-        def start_later() -> None:
-            # On the trampoline of this thread, as `reactivex.of` does it: sources that
-            # end while they are subscribed cost no stack, and dispose comes between.
-            CurrentThreadScheduler.singleton().schedule(start_next)
+        def start_more() -> None:
+            nonlocal starting
+            with gate:
+                if starting:
+                    return
+                starting = True
+            _later(start_next)
 
         def start_next(_: abc.SchedulerBase, __: object = None) -> None:
+            nonlocal active, starting
             with gate:
-                if running.is_disposed or not waiting:
+                free = active < max_concurrency and not running.is_disposed
+                if not (free and waiting):
+                    starting = False
                     return
                 source = waiting.popleft()
+                active += 1
             slot = SingleAssignmentDisposable()
             running.add(slot)
 
             def on_completed() -> None:
-                nonlocal unfinished
+                nonlocal active
                 running.remove(slot)
                 with gate:
-                    unfinished -= 1
-                    if not unfinished:
+                    active -= 1
+                    if not (active or waiting):
                         observer.on_completed()
                         return
-                start_later()
+                start_more()
 
             def start() -> abc.DisposableBase:
                 return source.subscribe(
@@ -127,11 +134,21 @@ def _merged(
                 )
 
             slot.disposable = context.copy().run(start)
+            _later(start_next)
 
-        if not sources:
+        if sources:
+            start_more()
+        else:
             observer.on_completed()
-        for _ in range(min(max_concurrency, len(sources))):
-            start_later()
         return running
 
     return Observable(subscribe)
+
+
+def _later(action: abc.ScheduledAction[object]) -> None:
+    """Run ``action`` on the trampoline of this thread, as `reactivex.of` does it.
+
+    So calls that end while they are subscribed cost no stack, and who disposes comes in
+    between; the action of `run_tool` that starts a tool was there before.
+    """
+    CurrentThreadScheduler.singleton().schedule(action)

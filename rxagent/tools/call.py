@@ -34,7 +34,8 @@ def run_call(
 
     ::
 
-        [ run_call(call, tools) ]        a tool that reports p and q, and ends
+        ---p--q|                         what the tool of the call returns
+        [ run_call(call, tools) ]
         S--p--q(F,|)                     S started, F finished with the result q
 
     An unknown tool, a call that was cut off, broken or unfitting arguments, and a tool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from rxagent.events import ToolFinished, ToolProgress, ToolStarted
 from rxagent.messages import ToolCall, ToolMessage
@@ -48,12 +48,7 @@ class Report:
 
     def failed(self, error: Exception) -> ToolFinished:
         """The tool raised ``error``."""
-        try:
-            reason = str(error)
-        except Exception:  # noqa: BLE001 - it is the exception's own code
-            reason = described(error)
-        kind = type(error).__name__
-        return self._finished(f"{kind}: {reason}" if reason else kind, is_error=True)
+        return self._finished(_said(error), is_error=True)
 
     def _finished(self, value: object, *, is_error: bool) -> ToolFinished:
         return ToolFinished(
@@ -66,3 +61,18 @@ class Report:
             value=None if is_error else value,
             origin=self.origin,
         )
+
+
+def _is_group(error: Exception) -> TypeGuard[ExceptionGroup[Exception]]:
+    return isinstance(error, ExceptionGroup)  # as task groups raise them
+
+
+def _said(error: Exception) -> str:
+    if _is_group(error):
+        return "; ".join(_said(each) for each in error.exceptions)
+    try:
+        reason = str(error)
+    except Exception:  # noqa: BLE001 - it is the exception's own code
+        reason = described(error)
+    kind = type(error).__name__
+    return f"{kind}: {reason}" if reason else kind

@@ -51,6 +51,9 @@ def content_of(value: object, *, max_chars: int | None = None) -> tuple[UserPart
         value: Whatever a tool returned.
         max_chars: Longest text, in characters; what is longer is cut and says so.
 
+    Returns:
+        The parts of a `ToolMessage`, at least one.
+
     Raises:
         ValueError: If ``max_chars`` is too small to say so.
     """

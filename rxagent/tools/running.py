@@ -17,7 +17,11 @@ from types import GeneratorType
 from typing import TypeGuard
 
 from reactivex import Observable, abc
-from reactivex.disposable import CompositeDisposable, SingleAssignmentDisposable
+from reactivex.disposable import (
+    CompositeDisposable,
+    Disposable,
+    SingleAssignmentDisposable,
+)
 from reactivex.scheduler import CurrentThreadScheduler
 
 from rxagent.errors import StreamCancelledError, ToolError
@@ -46,14 +50,36 @@ def run_tool(
         A cold observable of the tool's start, its progress and its end.
     """
     if tool.runs == "as_stream":
-        return _subscribed(tool, arguments, report)
-    return from_async_iterable(lambda: _awaited(tool, arguments, report))
+        body = _subscribed(tool, arguments, report)
+    else:
+        body = from_async_iterable(lambda: _awaited(tool, arguments, report))
+
+    def subscribe(
+        observer: abc.ObserverBase[ToolEvent],
+        scheduler: abc.SchedulerBase | None = None,
+    ) -> abc.DisposableBase:
+        context = contextvars.copy_context()
+        running = SingleAssignmentDisposable()
+
+        def start() -> None:
+            observer.on_next(report.started())
+            if not running.is_disposed:
+                running.disposable = body.subscribe(observer, scheduler=scheduler)
+
+        def begin(_: abc.SchedulerBase, __: object = None) -> None:
+            context.run(start)
+
+        # On the trampoline of this thread, as `reactivex.of` does it: only when whoever
+        # subscribes can dispose, so that leaving at the start leaves nothing running.
+        begun = CurrentThreadScheduler.singleton().schedule(begin)
+        return CompositeDisposable(begun, running)
+
+    return Observable(subscribe)
 
 
 async def _awaited(
     tool: AnyTool, arguments: dict[str, object], report: Report
 ) -> AsyncGenerator[ToolEvent]:
-    yield report.started()  # from here, so that who disposes on it is in time
     result: object = None
     try:
         async with AsyncExitStack() as stack:
@@ -131,8 +157,6 @@ def _subscribed(
         observer: abc.ObserverBase[ToolEvent],
         scheduler: abc.SchedulerBase | None = None,
     ) -> abc.DisposableBase:
-        context = contextvars.copy_context()
-        running = SingleAssignmentDisposable()
         result: object = None
         downstream_failed = False
 
@@ -156,28 +180,19 @@ def _subscribed(
             observer.on_next(event)
             observer.on_completed()
 
-        def begin(_: abc.SchedulerBase, __: object = None) -> None:
-            running.disposable = context.run(start)
-
-        def start() -> abc.DisposableBase | None:
-            try:
-                made = tool.function(**arguments)
-            except Exception as error:  # noqa: BLE001 - the tool's, so the model sees it
-                on_error(error)
-                return None
-            if not _is_observable(made):
-                end(report.finished(made))  # the annotation promised too much
-                return None
-            return made.subscribe(
-                on_next,
-                on_error,
-                lambda: end(report.finished(result)),
-                scheduler=scheduler,
-            )
-
-        observer.on_next(report.started())
-        # Once subscribing is over, so that who disposes on the event is in time.
-        begun = CurrentThreadScheduler.singleton().schedule(begin)
-        return CompositeDisposable(begun, running)
+        try:
+            made = tool.function(**arguments)
+        except Exception as error:  # noqa: BLE001 - the tool's, so the model sees it
+            on_error(error)
+            return Disposable()
+        if not _is_observable(made):
+            end(report.finished(made))  # the annotation promised too much
+            return Disposable()
+        return made.subscribe(
+            on_next,
+            on_error,
+            lambda: end(report.finished(result)),
+            scheduler=scheduler,
+        )
 
     return Observable(subscribe)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Generator
@@ -73,7 +74,10 @@ class GeneratorSteps(AsyncIterator[object]):
         """Close the generator in a thread, but wait for no step that runs."""
         if not self._ended:
             self._abandoned = True
-            await in_thread(self._close_if_abandoned)
+            loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+            closing = loop.run_in_executor(None, context.run, self._close_if_abandoned)
+            # Shielded: a second cancellation must not take the job off the queue.
+            await asyncio.shield(closing)
 
     def _step(self) -> object:
         try:

@@ -97,6 +97,9 @@ class Tool(ToolSpec, Generic[P, R_co]):
             description: What it does and when to use it.
             parameters: JSON Schema of an object, Draft 2020-12.
 
+        Returns:
+            The tool.
+
         Raises:
             ConfigurationError: If ``parameters`` is no such schema, or has a property
                 with the name of the context's parameter.
@@ -174,6 +177,9 @@ def tool(
         name: As the model writes it; else the function's.
         description: What it does and when to use it; else from the docstring.
 
+    Returns:
+        The tool; with options alone, the decorator that makes it.
+
     Raises:
         ConfigurationError: If a provider would refuse the name, or a parameter cannot
             be given by name, has no annotation, or one that JSON cannot express.
@@ -236,13 +242,14 @@ def _check_function(function: object) -> None:
 
 
 def _runs(function: Callable[..., object]) -> _Runs:
+    if (
+        inspect.iscoroutinefunction(function)
+        or inspect.isasyncgenfunction(function)
+        or inspect.isgeneratorfunction(function)  # made at once, stepped in threads
+    ):
+        return "on_loop"
     annotated = returned(function)
     declared = get_origin(annotated) or annotated
     if isinstance(declared, type) and issubclass(declared, Observable):
         return "as_stream"
-    makes_it_later = (
-        inspect.iscoroutinefunction(function)
-        or inspect.isasyncgenfunction(function)
-        or inspect.isgeneratorfunction(function)  # stepped in threads, made anywhere
-    )
-    return "on_loop" if makes_it_later else "in_thread"
+    return "in_thread"

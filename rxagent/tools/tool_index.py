@@ -12,7 +12,13 @@ __all__ = ["tool_index"]
 
 
 def tool_index(tools: Iterable[ToolSpec]) -> Mapping[str, ToolSpec]:
-    """Return the tools by name, in their order.
+    """Order tools by name, for `run_call` and `run_batch`.
+
+    Args:
+        tools: Whose names must differ.
+
+    Returns:
+        The tools by name, in their order.
 
     Raises:
         ConfigurationError: If two have one name, or a provider would refuse a name.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, Required, cast
 
 import pytest
 from pydantic import BaseModel, Field, Strict
@@ -328,7 +328,14 @@ def with_discriminator(thing: Annotated[int, Field(discriminator="x")]) -> str:
     return f"{thing}"
 
 
-@pytest.mark.parametrize("function", [with_opaque, with_discriminator])
+def with_required(thing: int) -> str:
+    return f"{thing}"
+
+
+with_required.__annotations__["thing"] = Required[int]
+
+
+@pytest.mark.parametrize("function", [with_opaque, with_discriminator, with_required])
 def test_a_type_without_json_is_refused_by_name(function: Any) -> None:
     with pytest.raises(ConfigurationError) as caught:
         tool(function)

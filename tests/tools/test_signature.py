@@ -89,6 +89,14 @@ def test_a_class_method_is_refused_in_its_class() -> None:
         tool(classmethod(count))  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
+def typing_only_result(amount: int) -> Decimal:
+    raise NotImplementedError(amount)
+
+
+def test_a_return_annotation_for_type_checkers_only_does_no_harm() -> None:
+    assert tool(typing_only_result).parameters["required"] == ["amount"]
+
+
 def test_a_bound_method_is_a_tool() -> None:
     made = tool(Shop("Eva").price)
 

@@ -1,0 +1,49 @@
+"""A call, the tools it may reach, and the events that come of it."""
+
+from __future__ import annotations
+
+from reactivex import Observable
+
+from rxagent.context import Context
+from rxagent.events import ToolFinished, ToolProgress, ToolStarted
+from rxagent.messages import ToolCall, ToolMessage, UserPart
+from rxagent.requests import Origin, ToolSpec
+from rxagent.tools import ToolEvent, run_call, tool_index
+
+CONTEXT = Context({"user": "eva"})
+ORIGIN = Origin(run_id="run", path=("agent",), round=2)
+
+
+def calling(name: str, arguments: str = "{}", *, id: str = "1") -> ToolCall:  # noqa: A002
+    return ToolCall(id=id, name=name, arguments=arguments)
+
+
+def answer(
+    call: ToolCall, *tools: ToolSpec, max_result_chars: int | None = None
+) -> Observable[ToolEvent]:
+    return run_call(
+        call,
+        tool_index(tools),
+        context=CONTEXT,
+        origin=ORIGIN,
+        max_result_chars=max_result_chars,
+    )
+
+
+def started(call: ToolCall) -> ToolStarted:
+    return ToolStarted(call=call)
+
+
+def progress(call: ToolCall, value: object) -> ToolProgress:
+    return ToolProgress(call=call, value=value)
+
+
+def finished(call: ToolCall, *shown: str | UserPart, value: object) -> ToolFinished:
+    return ToolFinished(
+        call=call, message=ToolMessage.of(*shown, call=call), value=value
+    )
+
+
+def failed(call: ToolCall, text: str) -> ToolFinished:
+    message = ToolMessage.of(text, call=call, is_error=True)
+    return ToolFinished(call=call, message=message)
