@@ -44,19 +44,17 @@ def schema_of(
         ConfigurationError: If a parameter's type has no JSON Schema, or its default is
             not in the signature.
     """
-    fields = {
-        each.name: _field(each, descriptions.get(each.name), tool=tool)
-        for each in parameters
-    }
     try:
         # Fields are numbered, and validated by alias: as attributes of a model,
         # parameters such as `schema`, `copy` or `_x` would shadow or be refused.
         definitions: dict[str, Any] = {
-            f"p{at}": (each.annotation, fields[each.name])
+            f"p{at}": (each.annotation, _field(each, descriptions, tool=tool))
             for at, each in enumerate(parameters)
         }
         model = create_model(tool, __config__=ConfigDict(extra="forbid"), **definitions)
         schema = model.model_json_schema(schema_generator=_Untitled)
+    except ConfigurationError:
+        raise
     except Exception as error:
         raise ConfigurationError(_blame(parameters, error, tool=tool)) from error
     schema.pop("title", None)
@@ -76,35 +74,30 @@ class _Untitled(GenerateJsonSchema):
         return False
 
 
-def _field(parameter: Parameter, description: str | None, *, tool: str) -> FieldInfo:
+def _field(
+    parameter: Parameter, descriptions: Mapping[str, str], *, tool: str
+) -> FieldInfo:
     name, default = parameter.name, parameter.default
+    annotation: Any = parameter.annotation
+    declared = FieldInfo.from_annotation(annotation)
     if isinstance(default, FieldInfo):
         raise ConfigurationError(
             f"tool {tool!r}: the default of parameter {name!r} is a Field, which the "
             f"function itself would get; write `{name}: Annotated[..., Field(...)] = "
             "default`"
         )
-    options: dict[str, Any] = {"validation_alias": name}
-    if not parameter.required:
-        options["default"] = default
-    declared = _declared(parameter, tool=tool)
     if parameter.required and not declared.is_required():
         raise ConfigurationError(
             f"tool {tool!r}: parameter {name!r} has a default in its Field only, which "
             f"the function would not get; write `{name}: ... = default`"
         )
-    if description and declared.description is None:
-        options["description"] = description
+    options: dict[str, Any] = {"validation_alias": name}
+    if not parameter.required:
+        options["default"] = default
+    if declared.description is None and name in descriptions:
+        options["description"] = descriptions[name]
     field: FieldInfo = Field(**options)
     return field
-
-
-def _declared(parameter: Parameter, *, tool: str) -> FieldInfo:
-    annotation: Any = parameter.annotation
-    try:
-        return FieldInfo.from_annotation(annotation)
-    except Exception as error:
-        raise ConfigurationError(_blame([parameter], error, tool=tool)) from error
 
 
 def _blame(parameters: Sequence[Parameter], error: Exception, *, tool: str) -> str:
