@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import doctest
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, replace
@@ -203,3 +204,9 @@ def test_jsonschema_is_imported_by_those_who_need_it() -> None:
     )
 
     assert done.stdout.split() == ["False", "True"]
+
+
+def test_the_example_of_the_docstring_is_true() -> None:
+    done = doctest.testmod(sys.modules[Tool.__module__])
+
+    assert (done.failed, done.attempted) == (0, 2)
