@@ -12,7 +12,7 @@ from rxagent.messages import Message, ToolMessage
 from rxagent.operators import expand_rounds, just
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, Limit
-from rxagent.tools import run_batch, tool_index
+from rxagent.tools import MIN_RESULT_CHARS, run_batch, tool_index
 from rxagent.types import Exchange
 from rxagent.usage import Usage
 
@@ -48,15 +48,15 @@ def tool_loop(
         or the running tools, whichever is at work, and starts nothing more.
 
     Raises:
-        ConfigurationError: If a limit is not positive.
+        ConfigurationError: If a limit is less than 1, or ``max_result_chars`` than 100.
     """
-    for option, value in (
-        ("max_rounds", max_rounds),
-        ("max_concurrency", max_concurrency),
-        ("max_result_chars", max_result_chars),
+    for option, value, least in (
+        ("max_rounds", max_rounds, 1),
+        ("max_concurrency", max_concurrency, 1),
+        ("max_result_chars", max_result_chars, MIN_RESULT_CHARS),
     ):
-        if value is not None and value < 1:
-            raise ConfigurationError(f"{option} must be 1 or more, got {value}")
+        if value is not None and value < least:
+            raise ConfigurationError(f"{option} must be {least} or more, got {value}")
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
         turn = _Turn(request, max_rounds)

@@ -7,8 +7,10 @@ from rxagent.tools.result import content_of
 from rxagent.tools.tool import Tool, tool
 from rxagent.tools.tool_context import ToolContext
 from rxagent.tools.tool_index import tool_index
+from rxagent.tools.truncate import MIN_RESULT_CHARS
 
 __all__ = [
+    "MIN_RESULT_CHARS",
     "Tool",
     "ToolContext",
     "ToolEvent",

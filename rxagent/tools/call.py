@@ -16,7 +16,7 @@ from rxagent.tools.report import Report, ToolEvent
 from rxagent.tools.running import run_tool
 from rxagent.tools.tool import AnyTool, is_tool
 from rxagent.tools.tool_context import ToolContext
-from rxagent.tools.truncate import MIN_CHARS
+from rxagent.tools.truncate import MIN_RESULT_CHARS
 from rxagent.wire.arguments import parse_arguments
 
 __all__ = ["run_call"]
@@ -66,9 +66,9 @@ def run_call(
     Raises:
         ValueError: At the call, if ``max_result_chars`` is less than 100.
     """
-    if max_result_chars is not None and max_result_chars < MIN_CHARS:
+    if max_result_chars is not None and max_result_chars < MIN_RESULT_CHARS:
         raise ValueError(
-            f"max_result_chars must be at least {MIN_CHARS}, got {max_result_chars}"
+            f"max_result_chars must be at least {MIN_RESULT_CHARS}, got {max_result_chars}"
         )
     report = Report(call=call, origin=origin, max_chars=max_result_chars)
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from rxagent.messages import Text, UserPart
 
-__all__ = ["MIN_CHARS", "boundary", "truncate"]
+__all__ = ["MIN_RESULT_CHARS", "boundary", "truncate"]
 
-MIN_CHARS = 100
+MIN_RESULT_CHARS = 100
 """A limit must leave room for the sentence that says what was cut, in characters."""
 
 _ZERO_WIDTH_JOINER = "\u200d"
@@ -32,9 +32,9 @@ def truncate(parts: Sequence[UserPart], max_chars: int) -> tuple[UserPart, ...]:
     Raises:
         ValueError: If ``max_chars`` is less than 100.
     """
-    if max_chars < MIN_CHARS:
+    if max_chars < MIN_RESULT_CHARS:
         raise ValueError(
-            f"a limit must be at least {MIN_CHARS} characters, got {max_chars}"
+            f"a limit must be at least {MIN_RESULT_CHARS} characters, got {max_chars}"
         )
     total = sum(len(part.text) for part in parts if isinstance(part, Text))
     if total <= max_chars:

@@ -30,11 +30,6 @@ class AnswerAssembler:
         self._parts: list[Opaque | _Growing | None] = []  # None: the next call
         self._last: _Growing | None = None
 
-    @property
-    def has_calls(self) -> bool:
-        """Whether a call has begun."""
-        return len(self._calls) > 0
-
     def text(self, piece: str) -> None:
         """Take a piece of the answer's text."""
         self._grow(_text, piece)

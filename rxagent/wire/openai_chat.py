@@ -10,7 +10,8 @@ from rxagent.errors import ModelError
 from rxagent.requests import ChatRequest
 from rxagent.wire.openai_chat_chunks import ChunkReader
 from rxagent.wire.openai_chat_errors import error_of_response
-from rxagent.wire.openai_chat_request import RequestEncoder, SendReasoning
+from rxagent.wire.openai_chat_messages import SendReasoning
+from rxagent.wire.openai_chat_request import RequestEncoder
 from rxagent.wire.openai_chat_response import OpenAIChatDecoder
 from rxagent.wire.think_tags import ThinkTagSplitter
 from rxagent.wire.usage import UsageMeter, UsageMode

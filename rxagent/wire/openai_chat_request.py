@@ -7,45 +7,25 @@ the rounds of a long tool loop cost what they send and no more.
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from rxagent.errors import RequestError
 from rxagent.messages import (
     AssistantMessage,
-    Audio,
-    File,
-    Image,
     Message,
-    Opaque,
     SystemMessage,
-    Text,
-    ToolCall,
     ToolMessage,
     UserMessage,
-    UserPart,
 )
 from rxagent.requests import ChatOptions, ChatRequest, JsonSchema, ToolSpec
-from rxagent.wire.arguments import strict_arguments
-from rxagent.wire.json_text import dump_json, load_json
+from rxagent.wire.json_text import dump_json
+from rxagent.wire.openai_chat_messages import SendReasoning, encode_message, wire_name
 
-__all__ = ["RequestEncoder", "SendReasoning"]
-
-SendReasoning: TypeAlias = Literal["never", "tool_calls", "always"]
-"""On which assistant messages reasoning goes back to the provider."""
+__all__ = ["RequestEncoder"]
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
-_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]", re.ASCII)
-_AUDIO_FORMATS = {
-    "audio/wav": "wav",
-    "audio/x-wav": "wav",
-    "audio/wave": "wav",
-    "audio/mpeg": "mp3",
-    "audio/mp3": "mp3",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +62,9 @@ class RequestEncoder:
 
     def _messages(self, messages: tuple[Message, ...]) -> Iterable[bytes]:
         """The messages on the wire: instructions first, results behind their calls."""
-        systems = [each for each in messages if isinstance(each, SystemMessage)]
+        systems = [
+            each for each in messages if isinstance(each, SystemMessage) and each.text
+        ]
         if len(systems) == 1:
             yield self._encoded(systems[0])
         elif systems:
@@ -114,50 +96,12 @@ class RequestEncoder:
 
     def _encoded(self, message: Message) -> bytes:
         """The bytes of a message; none if there is nothing to send."""
-        return message.encoded(self, lambda: self._encode(message))
-
-    def _encode(self, message: Message) -> bytes:
-        match message:
-            case SystemMessage():
-                return dump_json({"role": "system", "content": message.text})
-            case UserMessage():
-                return dump_json(
-                    {"role": "user", "content": _user_content(message.content)}
-                )
-            case ToolMessage():
-                return dump_json(
-                    {
-                        "role": "tool",
-                        "tool_call_id": message.tool_call_id,
-                        "content": _tool_content(message),
-                    }
-                )
-            case AssistantMessage():
-                return self._assistant(message)
-
-    def _assistant(self, message: AssistantMessage) -> bytes:
-        opaque = [
-            part
-            for part in message.content
-            if isinstance(part, Opaque) and part.dialect == self.dialect
-        ]
-        text, calls = message.text or message.refusal, message.tool_calls
-        if not (text or calls or opaque):
-            return b""
-        body: dict[str, object] = {"role": "assistant", "content": text or None}
-        if opaque:
-            body["content"] = [
-                *([{"type": "text", "text": text}] if text else []),
-                *(load_json(part.data) for part in opaque),
-            ]
-        if calls:
-            body["tool_calls"] = [_call(call) for call in calls]
-        sends = self.send_reasoning
-        if (
-            sends == "always" or (sends == "tool_calls" and calls)
-        ) and message.reasoning:
-            body["reasoning_content"] = message.reasoning
-        return dump_json(body)
+        return message.encoded(
+            self,
+            lambda: encode_message(
+                message, dialect=self.dialect, send_reasoning=self.send_reasoning
+            ),
+        )
 
 
 def _head(request: ChatRequest, *, model: str, stream: bool) -> dict[str, object]:
@@ -185,7 +129,7 @@ def _head(request: ChatRequest, *, model: str, stream: bool) -> dict[str, object
 
 def _response_format(schema: JsonSchema) -> dict[str, object]:
     title = schema.get("title")
-    name = _wire_name(title) if isinstance(title, str) and title else "answer"
+    name = wire_name(title) if isinstance(title, str) and title else "answer"
     return {
         "type": "json_schema",
         "json_schema": {"name": name, "schema": dict(schema)},
@@ -223,68 +167,3 @@ def _tool(tool: ToolSpec) -> dict[str, object]:
     about = {"description": tool.description} if tool.description else {}
     function = {"name": tool.name, **about, "parameters": dict(tool.parameters)}
     return {"type": "function", "function": function}
-
-
-def _call(call: ToolCall) -> dict[str, object]:
-    return {
-        "id": call.id,
-        "type": "function",
-        "function": {
-            # A name that the model dreamed up may be one that servers refuse for ever.
-            "name": _wire_name(call.name),
-            "arguments": strict_arguments(call.arguments),
-        },
-    }
-
-
-def _wire_name(name: str) -> str:
-    return _NOT_IN_NAME.sub("_", name)[:64] or "unnamed"
-
-
-def _user_content(parts: tuple[UserPart, ...]) -> str | list[dict[str, object]]:
-    if all(isinstance(part, Text) for part in parts):
-        return "".join(part.text for part in parts if isinstance(part, Text))
-    return [_user_part(part) for part in parts]
-
-
-def _user_part(part: UserPart) -> dict[str, object]:
-    match part:
-        case Text():
-            return {"type": "text", "text": part.text}
-        case Image():
-            url = part.url or _data_url(part)
-            return {"type": "image_url", "image_url": {"url": url}}
-        case Audio(data=bytes(data)) if part.media_type in _AUDIO_FORMATS:
-            sound = {
-                "data": b64encode(data).decode(),
-                "format": _AUDIO_FORMATS[part.media_type],
-            }
-            return {"type": "input_audio", "input_audio": sound}
-        case Audio():
-            what = part.media_type if part.data else f"the address {part.url!r}"
-            raise RequestError(
-                f"audio goes to OpenAI chat as the bytes of WAV or MP3, not as {what}"
-            )
-        case File(data=bytes()):
-            document = {"filename": part.name, "file_data": _data_url(part)}
-            return {"type": "file", "file": document}
-        case File():
-            raise RequestError(
-                f"the file {part.name!r} goes to OpenAI chat as bytes, not as "
-                f"the address {part.url!r}"
-            )
-
-
-def _tool_content(message: ToolMessage) -> str:
-    for part in message.content:
-        if not isinstance(part, Text):
-            raise RequestError(
-                f"the result of tool {message.name!r} holds {part.type}; OpenAI chat "
-                "takes text there, so put it into a user message"
-            )
-    return message.text
-
-
-def _data_url(part: Image | File) -> str:
-    data = b64encode(part.data or b"").decode()
-    return f"data:{part.media_type};base64,{data}"

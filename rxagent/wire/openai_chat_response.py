@@ -156,17 +156,24 @@ class OpenAIChatDecoder:
             raise self._empty()
         text = body.decode("utf-8-sig", "replace")
         try:
-            completion = load_json(text)
+            completion: object = from_json(text)
         except ValueError as error:
-            if _is_cut(text):
+            if str(error).startswith("EOF"):
                 raise self._truncated("within its JSON") from None
-            raise self._malformed(f"{text} ({error})") from None
-        self._reader.expect_surrogates()
+            completion = self._unusual_whole(text)
         if not is_object(completion):
             raise error_of_payload(self._provider, completion)
         self._reader.read(completion, out)
         if not self._reader.has_begun:
             raise self._malformed(text)
+
+    def _unusual_whole(self, text: str) -> object:
+        try:
+            completion = load_json(text)
+        except ValueError:
+            raise self._malformed(text) from None
+        self._reader.expect_surrogates()
+        return completion
 
     def _check_end(self) -> None:
         """Whether the stream ended where an answer ends."""
@@ -211,11 +218,3 @@ class OpenAIChatDecoder:
 def _then_raise(events: list[ChatEvent], error: ModelError) -> Iterator[ChatEvent]:
     yield from events
     raise error
-
-
-def _is_cut(text: str) -> bool:
-    try:
-        from_json(text)
-    except ValueError as error:
-        return str(error).startswith("EOF")
-    return False

@@ -334,12 +334,16 @@ def assert_paired(messages: Sequence[Message]) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", ["max_rounds", "max_concurrency", "max_result_chars"]
+    ("option", "value", "least"),
+    [("max_rounds", 0, 1), ("max_concurrency", 0, 1), ("max_result_chars", 99, 100)],
 )
-def test_a_limit_of_nothing_is_refused_when_built(option: str) -> None:
+def test_a_limit_too_low_is_refused_when_built(
+    option: str, value: int, least: int
+) -> None:
     """S000-34."""
-    with pytest.raises(ConfigurationError, match=f"{option} must be 1 or more, got 0"):
-        tool_loop(**{option: 0})
+    says = f"{option} must be {least} or more, got {value}"
+    with pytest.raises(ConfigurationError, match=says):
+        tool_loop(**{option: value})
 
 
 def test_tools_see_one_snapshot_of_the_context_in_every_round() -> None:

@@ -173,6 +173,30 @@ CASES: dict[str, tuple[list[Piece], Calls]] = {
         ],
         [("a", "f", "{}\n")],
     ),
+    "the same id, and an object behind an empty one": (
+        [
+            {"index": 0, "id": "a", "name": "f", "arguments": "{}"},
+            {"index": 0, "id": "a", "name": "f", "arguments": '{"x":1}'},
+        ],
+        [("a", "f", "{}"), (MADE_UP, "f", '{"x":1}')],
+    ),
+    "the same id, and the start of an object behind an empty one": (
+        [
+            {"index": 0, "id": "a", "name": "f", "arguments": "{}"},
+            {"index": 0, "id": "a", "name": "f", "arguments": '{"x":'},
+            {"index": 0, "id": "a", "name": "f", "arguments": "1}"},
+        ],
+        [("a", "f", '{"x":1}')],
+    ),
+    "brackets and quotes in strings, cut anywhere": (
+        [
+            {"index": 0, "id": "a", "name": "f", "arguments": '{"x":"\\'},
+            {"index": 0, "id": "a", "arguments": '"}'},
+            {"index": 0, "id": "a", "arguments": '\\\\"}'},
+            {"index": 0, "id": "a", "arguments": '{"y":[1]}'},
+        ],
+        [("a", "f", '{"x":"\\"}\\\\"}'), (MADE_UP, "", '{"y":[1]}')],
+    ),
     "nothing": ([{"index": 0}, {"id": "", "name": "", "arguments": ""}], []),
 }
 
@@ -196,7 +220,9 @@ def test_pieces_become_calls(pieces: list[Piece], expected: Calls) -> None:
     assert len({call.id for call in calls}) == len(calls)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if "opens" not in name])
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if "empty one" not in name and "opens" not in name]
+)
 def test_the_deltas_of_a_call_join_to_the_call(name: str) -> None:
     deltas, calls = assemble(CASES[name][0])
 
