@@ -1,0 +1,428 @@
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from typing import TypeAlias
+
+import pytest
+
+from rxagent.errors import RequestError
+from rxagent.messages import (
+    AssistantMessage,
+    Audio,
+    File,
+    Image,
+    Message,
+    Opaque,
+    Reasoning,
+    Refusal,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+    UserPart,
+)
+from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
+from rxagent.wire import OpenAIChatDialect
+from rxagent.wire.openai_chat_messages import SendReasoning
+from rxagent.wire.openai_chat_request import RequestEncoder
+
+Json: TypeAlias = dict[str, object]
+
+HI = UserMessage.of("hi")
+CALL = ToolCall(id="a", name="f", arguments='{"x": 1}')
+WEATHER = ToolSpec(
+    name="weather",
+    description="Tell the weather.",
+    parameters={"type": "object", "properties": {"city": {"type": "string"}}},
+)
+
+
+def body(
+    *messages: Message,
+    tools: tuple[ToolSpec, ...] = (),
+    options: ChatOptions | None = None,
+    stream: bool = True,
+    dialect: OpenAIChatDialect | None = None,
+) -> Json:
+    request = ChatRequest(
+        messages=messages or (HI,), tools=tools, options=options or ChatOptions()
+    )
+    encoded = (dialect or OpenAIChatDialect()).encode(request, model="m", stream=stream)
+    found: Json = json.loads(encoded)
+    return found
+
+
+def sent(*messages: Message, dialect: OpenAIChatDialect | None = None) -> list[Json]:
+    found = body(*messages, dialect=dialect)["messages"]
+    assert isinstance(found, list)
+    return found
+
+
+def test_a_plain_request_is_model_stream_and_messages() -> None:
+    assert body() == {
+        "model": "m",
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "messages": [{"role": "user", "content": "hi"}],
+    }
+    assert body(stream=False) == {
+        "model": "m",
+        "stream": False,
+        "messages": [{"role": "user", "content": "hi"}],
+    }
+
+
+def test_options_are_sent_where_they_are_set() -> None:
+    options = ChatOptions(
+        model="big",
+        temperature=0.0,
+        top_p=0.5,
+        max_tokens=7,
+        stop=("a", "b"),
+        seed=1,
+        tool_choice="required",
+        parallel_tool_calls=False,
+        response_schema={"title": "A film!", "type": "object"},
+        reasoning_effort="low",
+        extra={"logprobs": True, "seed": 2},
+    )
+
+    assert body(options=options, tools=(WEATHER,)) == {
+        "model": "big",
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "temperature": 0.0,
+        "top_p": 0.5,
+        "max_tokens": 7,
+        "stop": ["a", "b"],
+        "seed": 2,
+        "reasoning_effort": "low",
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {
+                "name": "A_film_",
+                "schema": {"title": "A film!", "type": "object"},
+            },
+        },
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "weather",
+                    "description": "Tell the weather.",
+                    "parameters": WEATHER.parameters,
+                },
+            }
+        ],
+        "tool_choice": "required",
+        "parallel_tool_calls": False,
+        "logprobs": True,
+        "messages": [{"role": "user", "content": "hi"}],
+    }
+
+
+def test_a_schema_without_a_title_is_named_answer() -> None:
+    options = ChatOptions(response_schema={"type": "object"})
+
+    assert body(options=options)["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": {"type": "object"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("choice", "wire"),
+    [
+        ("auto", "auto"),
+        ("none", "none"),
+        ("required", "required"),
+        ("weather", {"type": "function", "function": {"name": "weather"}}),
+    ],
+)
+def test_a_tool_is_chosen_by_word_or_by_name(choice: str, wire: object) -> None:
+    options = ChatOptions(tool_choice=choice)
+
+    assert body(options=options, tools=(WEATHER,))["tool_choice"] == wire
+
+
+@pytest.mark.parametrize("choice", ["auto", "none", None])
+def test_without_tools_their_options_are_met_and_not_sent(choice: str | None) -> None:
+    """Servers refuse them where there are no tools."""
+    options = ChatOptions(tool_choice=choice, parallel_tool_calls=True)
+
+    assert body(options=options).keys() == body().keys()
+
+
+def test_several_instructions_are_one_message_and_the_first() -> None:
+    messages = sent(
+        HI,
+        SystemMessage.of("Be brief."),
+        SystemMessage.of(""),
+        SystemMessage.of("北京"),
+    )
+
+    assert messages == [
+        {"role": "system", "content": "Be brief.\n\n北京"},
+        {"role": "user", "content": "hi"},
+    ]
+    assert sent(HI, SystemMessage.of("s"))[0] == {"role": "system", "content": "s"}
+
+
+def test_parts_are_sent_as_parts_and_text_alone_as_a_string() -> None:
+    data = b"\x89PNG"
+    encoded = b64encode(data).decode()
+    parts: tuple[str | UserPart, ...] = (
+        "look",
+        Image(data=data),
+        Image(url="http://x/i.png"),
+        Audio(data=data, media_type="audio/mpeg"),
+        Audio(data=data),
+        File(data=data, name="a.pdf"),
+    )
+
+    assert sent(UserMessage.of(*parts))[0]["content"] == [
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{encoded}"}},
+        {"type": "image_url", "image_url": {"url": "http://x/i.png"}},
+        {"type": "input_audio", "input_audio": {"data": encoded, "format": "mp3"}},
+        {"type": "input_audio", "input_audio": {"data": encoded, "format": "wav"}},
+        {
+            "type": "file",
+            "file": {
+                "filename": "a.pdf",
+                "file_data": f"data:application/pdf;base64,{encoded}",
+            },
+        },
+    ]
+    assert sent(UserMessage.of("a", "b"))[0]["content"] == "ab"
+
+
+def test_results_follow_their_call_in_its_order() -> None:
+    """paired-tools: ids may repeat from round to round."""
+    other = ToolCall(id="b", name="g")
+    messages = sent(
+        HI,
+        AssistantMessage.of("Let me see.", CALL, other),
+        ToolMessage.of("B", call=other),
+        UserMessage.of("hurry"),
+        ToolMessage.of("A", call=CALL, is_error=True),
+        AssistantMessage.of(CALL),
+        ToolMessage.of(call=CALL),
+    )
+
+    def call(id_: str, name: str, arguments: str) -> Json:
+        function = {"name": name, "arguments": arguments}
+        return {"id": id_, "type": "function", "function": function}
+
+    assert messages[1:] == [
+        {
+            "role": "assistant",
+            "content": "Let me see.",
+            "tool_calls": [call("a", "f", '{"x": 1}'), call("b", "g", "{}")],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "A"},
+        {"role": "tool", "tool_call_id": "b", "content": "B"},
+        {"role": "user", "content": "hurry"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [call("a", "f", '{"x": 1}')],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": ""},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "arguments"),
+    [
+        ('{"x": 1}', {"x": 1}),
+        ("", {}),
+        ("{text: hello", {"INVALID_JSON": "{text: hello"}),
+        ("[1]", {"INVALID_JSON": "[1]"}),
+        ('{"x": "\\ud83d"}', {"x": "\ufffd"}),
+    ],
+)
+def test_arguments_are_always_an_object(written: str, arguments: Json) -> None:
+    """valid-json-args."""
+    call = ToolCall(id="a", name="f", arguments=written)
+    messages = sent(HI, AssistantMessage.of(call), ToolMessage.of("r", call=call))
+
+    [asked] = json.loads(json.dumps(messages[1]["tool_calls"]))
+    assert json.loads(asked["function"]["arguments"]) == arguments
+
+
+@pytest.mark.parametrize(
+    ("name", "wire"),
+    [("f", "f"), ("functions.get it", "functions_get_it"), ("", "unnamed")],
+)
+def test_a_name_that_the_model_dreamed_up_does_not_poison_the_history(
+    name: str, wire: str
+) -> None:
+    call = ToolCall(id="a", name=name)
+    messages = sent(HI, AssistantMessage.of(call), ToolMessage.of("r", call=call))
+
+    [asked] = json.loads(json.dumps(messages[1]["tool_calls"]))
+    assert asked["function"]["name"] == wire
+
+
+def test_an_assistant_message_with_nothing_to_send_is_left_out() -> None:
+    """no-empty-assistant."""
+    nothing = AssistantMessage.of(Reasoning(text="hm"), Opaque(dialect="x", data="{}"))
+
+    assert [message["role"] for message in sent(HI, nothing, HI)] == ["user", "user"]
+
+
+def test_a_refusal_goes_back_as_what_was_said() -> None:
+    refusal = AssistantMessage.of(Refusal(text="No."))
+
+    assert sent(HI, refusal, HI)[1] == {"role": "assistant", "content": "No."}
+
+
+@pytest.mark.parametrize(
+    ("send", "with_call", "without"),
+    [("never", None, None), ("tool_calls", "use f", None), ("always", "use f", "hm")],
+)
+def test_reasoning_goes_back_where_the_provider_wants_it(
+    send: SendReasoning, with_call: str | None, without: str | None
+) -> None:
+    """loop-reasoning-goes-back."""
+    messages = sent(
+        HI,
+        AssistantMessage.of(Reasoning(text="use f"), CALL),
+        ToolMessage.of("r", call=CALL),
+        AssistantMessage.of(Reasoning(text="hm"), "Yes."),
+        HI,
+        dialect=OpenAIChatDialect(send_reasoning=send),
+    )
+
+    assert messages[1].get("reasoning_content") == with_call
+    assert messages[3].get("reasoning_content") == without
+
+
+def test_an_opaque_part_goes_back_to_its_own_dialect_alone() -> None:
+    message = AssistantMessage.of("a", Opaque(dialect="mistral", data='{"type":"x"}'))
+
+    own = sent(HI, message, HI, dialect=OpenAIChatDialect(name="mistral"))
+    other = sent(HI, message, HI)
+
+    assert own[1]["content"] == [{"type": "text", "text": "a"}, {"type": "x"}]
+    assert other[1]["content"] == "a"
+
+
+def test_every_string_fits_utf_8() -> None:
+    """utf8-encodable."""
+    half = "a\ud83d"
+    options = ChatOptions(extra={"user": half})
+    call = ToolCall(id=half, name="f", arguments=half)
+    request = ChatRequest(
+        messages=(
+            SystemMessage.of(half),
+            UserMessage.of(half),
+            AssistantMessage.of(half, call),
+            ToolMessage.of(half, call=call),
+        ),
+        options=options,
+    )
+
+    encoded = OpenAIChatDialect().encode(request, model="m", stream=True).decode()
+
+    assert encoded.count("a\ufffd") == 8
+
+
+audio = Audio(data=b"x", media_type="audio/ogg")
+REFUSED: dict[str, tuple[ChatRequest, str]] = {
+    "no messages": (ChatRequest(messages=()), "no message"),
+    "nothing to send": (
+        ChatRequest(messages=(AssistantMessage(content=()),)),
+        "no message",
+    ),
+    "a call without a result": (
+        ChatRequest(messages=(HI, AssistantMessage.of(CALL), HI)),
+        "the call 'a' of tool 'f' has no result",
+    ),
+    "a result without a call": (
+        ChatRequest(messages=(HI, ToolMessage.of("r", call=CALL))),
+        "the result of tool 'f' answers the call 'a', which is not",
+    ),
+    "a picture as a result": (
+        ChatRequest(
+            messages=(
+                HI,
+                AssistantMessage.of(CALL),
+                ToolMessage.of(Image(data=b"x"), call=CALL),
+            )
+        ),
+        "the result of tool 'f' holds image",
+    ),
+    "audio of another kind": (
+        ChatRequest(messages=(UserMessage.of(audio),)),
+        "WAV or MP3, not as audio/ogg",
+    ),
+    "the address of audio": (
+        ChatRequest(messages=(UserMessage.of(Audio(url="http://x/a")),)),
+        "not as the address 'http://x/a'",
+    ),
+    "the address of a file": (
+        ChatRequest(messages=(UserMessage.of(File(url="http://x/a")),)),
+        "not as the address 'http://x/a'",
+    ),
+    "a tool of a bad name": (
+        ChatRequest(
+            messages=(HI,),
+            tools=(ToolSpec(name="a.b", description="", parameters={}),),
+        ),
+        "the tool name 'a.b' cannot be sent",
+    ),
+    "an unknown tool is chosen": (
+        ChatRequest(
+            messages=(HI,), tools=(WEATHER,), options=ChatOptions(tool_choice="f")
+        ),
+        "tool_choice is 'f', but the tools are weather",
+    ),
+    "a choice of no tools": (
+        ChatRequest(messages=(HI,), options=ChatOptions(tool_choice="required")),
+        "tool_choice is 'required', but there are no tools",
+    ),
+    "options that are no JSON": (
+        ChatRequest(messages=(HI,), options=ChatOptions(extra={"x": object()})),
+        "the options are not JSON",
+    ),
+    "a temperature that is no number": (
+        ChatRequest(messages=(HI,), options=ChatOptions(temperature=float("nan"))),
+        "the options are not JSON",
+    ),
+    "messages in extra": (
+        ChatRequest(messages=(HI,), options=ChatOptions(extra={"messages": []})),
+        "extra must not hold 'messages'",
+    ),
+    "an opaque part that is broken": (
+        ChatRequest(
+            messages=(HI, AssistantMessage.of(Opaque(dialect="openai", data="{")))
+        ),
+        "a part of dialect 'openai' is not JSON",
+    ),
+}
+
+
+@pytest.mark.parametrize(("request_", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_the_format_cannot_express_is_an_error(
+    request_: ChatRequest, words: str
+) -> None:
+    with pytest.raises(RequestError, match=words):
+        OpenAIChatDialect().encode(request_, model="m", stream=True)
+
+
+def test_a_message_is_encoded_once_for_a_dialect() -> None:
+    """Law 9: the rounds of a tool loop join bytes that are there."""
+
+    def again() -> bytes:
+        raise AssertionError("the message was encoded a second time")
+
+    messages = (HI, AssistantMessage.of(CALL), ToolMessage.of("r", call=CALL))
+    sent(*messages)
+    sent(*messages, dialect=OpenAIChatDialect(think_tags=True))
+
+    encoder = RequestEncoder(dialect="openai", send_reasoning="never")
+    for message in messages:
+        assert message.encoded(encoder, again)
