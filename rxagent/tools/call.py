@@ -68,7 +68,8 @@ def run_call(
     """
     if max_result_chars is not None and max_result_chars < MIN_RESULT_CHARS:
         raise ValueError(
-            f"max_result_chars must be at least {MIN_RESULT_CHARS}, got {max_result_chars}"
+            f"max_result_chars must be at least {MIN_RESULT_CHARS}, "
+            f"got {max_result_chars}"
         )
     report = Report(call=call, origin=origin, max_chars=max_result_chars)
 
