@@ -84,12 +84,17 @@ class ChunkReader:
                 good of it has been read before.
         """
         before = len(out)
-        self._id = self._whole(chunk.get("id")) or self._id
-        self._model = self._whole(chunk.get("model")) or self._model
+        if (value := chunk.get("id")) and value != self._id:
+            self._id = self._whole(value) or self._id
+        if (value := chunk.get("model")) and value != self._model:
+            self._model = self._whole(value) or self._model
         if choices := chunk.get("choices"):
             self._choices(choices, out)
-        if report := usage_report(chunk, with_text=len(out) > before):
-            self._meter.report(report)
+        # Some servers hide it in the choice that ends the answer.
+        if chunk.get("usage") or "x_groq" in chunk or self.finish_reason:
+            report = usage_report(chunk, with_text=len(out) > before)
+            if report:
+                self._meter.report(report)
         if chunk.get("error") or "error" in (chunk.get("object"), chunk.get("type")):
             raise error_of_payload(self._provider, chunk)
 
@@ -144,8 +149,8 @@ class ChunkReader:
                 self._delta(delta, out)
             elif delta is not None:
                 raise self._malformed("delta", delta)
-            reason = self._whole(choice.get("finish_reason"))
-            self.finish_reason = reason or self.finish_reason
+            if reason := choice.get("finish_reason"):
+                self.finish_reason = self._whole(reason) or self.finish_reason
 
     def _delta(self, delta: dict[str, object], out: list[ChatEvent]) -> None:
         # Several servers send the same thought under both names.
@@ -196,7 +201,9 @@ class ChunkReader:
     def _call(self, call: object, out: list[ChatEvent]) -> None:
         if not is_object(call):
             raise self._malformed("a tool call", call)
-        function = call.get("function", {})
+        function = call.get("function")
+        if function is None:
+            function = dict[str, object]()
         if not is_object(function):
             raise self._malformed("a function", function)
         index, arguments = call.get("index"), function.get("arguments")
@@ -227,15 +234,14 @@ class ChunkReader:
             self._append(channel, piece, out)
 
     def _append(self, channel: _Channel, piece: str, out: list[ChatEvent]) -> None:
-        match channel:
-            case "text":
-                self._answer.text(piece)
-                out.append(TextDelta(text=piece, origin=self._origin))
-            case "reasoning":
-                self._answer.reasoning(piece)
-                out.append(ReasoningDelta(text=piece, origin=self._origin))
-            case "refusal":
-                self._answer.refusal(piece)
+        if channel == "text":
+            self._answer.text(piece)
+            out.append(TextDelta(text=piece, origin=self._origin))
+        elif channel == "reasoning":
+            self._answer.reasoning(piece)
+            out.append(ReasoningDelta(text=piece, origin=self._origin))
+        else:
+            self._answer.refusal(piece)
 
     def _whole(self, value: object) -> str | None:
         """A string that is never cut; ``None`` if it is none, or empty."""

@@ -43,8 +43,8 @@ def _elsewhere(chunk: dict[str, object]) -> object:
     if is_object(groq := chunk.get("x_groq")):
         return groq.get("usage")
     choices = chunk.get("choices")
-    if is_array(choices) and choices and is_object(choices[0]):
-        return choices[0].get("usage")
+    if is_array(choices) and choices and is_object(choice := choices[0]):
+        return choice.get("usage")
     return None
 
 
