@@ -1,0 +1,76 @@
+"""A provider that answers with the bytes of a case, cut as the case says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+
+import httpx
+
+from tests.cases.case import Answer, Delay, Fail, Json
+
+__all__ = ["Replay", "streamed"]
+
+
+class Replay(httpx.AsyncBaseTransport):
+    """An httpx transport that answers request k with answer k.
+
+    Args:
+        answers: Each is used once; a further request gets a status that no case has.
+        again: Makes the answer of every further request instead.
+    """
+
+    def __init__(
+        self, answers: list[Answer], *, again: Callable[[], Answer] | None = None
+    ) -> None:
+        self.requests: list[Json] = []
+        """The body of every request."""
+        self._answers = answers
+        self._again = again
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        number = len(self.requests)
+        self.requests.append(json.loads(await request.aread()))
+        if number < len(self._answers):
+            answer = self._answers[number]
+        elif self._again is not None:
+            answer = self._again()
+        else:
+            answer = Answer(status=418)
+        return httpx.Response(
+            answer.status, headers=answer.headers, stream=_Reads(answer)
+        )
+
+
+class _Reads(httpx.AsyncByteStream):
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for read in self._answer.reads:
+            match read:
+                case bytes():
+                    yield read
+                case Delay(seconds):
+                    await asyncio.sleep(seconds)
+                case Fail():
+                    raise httpx.ReadError("the connection was reset by the case")
+
+
+def streamed(turn: Json) -> Answer:
+    """A stream that says what a scripted turn says: ``text``, ``tool_calls``, ...."""
+    deltas: list[Json] = [{"role": "assistant", "content": turn.get("text") or ""}]
+    for index, call in enumerate(turn.get("tool_calls") or ()):
+        function = {"name": call["name"], "arguments": call["arguments"]}
+        piece = {"index": index, "id": call["id"], "type": "function"}
+        deltas.append({"tool_calls": [{**piece, "function": function}]})
+    choices: list[Json] = [{"index": 0, "delta": delta} for delta in deltas]
+    choices.append(
+        {"index": 0, "delta": {}, "finish_reason": turn.get("finish_reason") or "stop"}
+    )
+    events = [json.dumps({"choices": [choice]}) for choice in choices]
+    return Answer(
+        headers={"content-type": "text/event-stream"},
+        reads=tuple(f"data: {event}\n\n".encode() for event in [*events, "[DONE]"]),
+    )

@@ -1,0 +1,151 @@
+"""That the reader of cases can say no: each expectation alone, right and wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cases.answers import check_retry_after, check_sse, check_wire
+from tests.cases.case import Case, Json
+from tests.cases.gaps import NotSupportedError
+
+CALLS = [
+    {"index": 0, "id": "a", "function": {"name": "f", "arguments": '{"x": 1}'}},
+    {"index": 1, "id": "b", "function": {"name": "f", "arguments": "{x"}},
+]
+DELTA = {"content": "Hi", "reasoning": "hm", "tool_calls": CALLS}
+USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+CHUNK: Json = {"choices": [{"delta": DELTA, "finish_reason": "stop"}], "usage": USAGE}
+
+
+def wire(expect: Json, *chunks: Any, status: int = 200, **given: Any) -> Case:
+    headers = {"content-type": "text/event-stream"}
+    return Case(
+        id="c",
+        kind="wire",
+        protocol="openai-chat",
+        given={
+            "http": {"status": status, "headers": headers},
+            "chunks": chunks or [f"data: {json.dumps(CHUNK)}\n\ndata: [DONE]\n\n"],
+            **given,
+        },
+        expect=expect,
+    )
+
+
+RIGHT: dict[str, Any] = {
+    "text": "Hi",
+    "reasoning": "hm",
+    "refusal": "",
+    "role": "assistant",
+    "finish_reason": "tool_calls",
+    "finish_reason_raw": "stop",
+    "error": None,
+    "ids_unique": True,
+    "max_seconds": 60,
+    "automatic_retries": 0,
+    "requests": 1,
+    "invariants": ["utf8-encodable"],
+    "usage": {"input": 3, "output": 2, "total": 5, "cached_input": None},
+    "tool_calls": [
+        {"id": "a", "name": "f", "arguments": {"x": 1}, "arguments_valid": True},
+        {"arguments_valid": False, "arguments_raw": "{x"},
+    ],
+    "tool_executions": [{"name": "f", "arguments": {"x": 1}}],
+}
+WRONG: dict[str, Any] = {
+    "text": "Ho",
+    "reasoning": "",
+    "refusal": "no",
+    "role": "user",
+    "finish_reason": "stop",
+    "finish_reason_raw": "tool_calls",
+    "error": {"kind": "server"},
+    "max_seconds": 0,
+    "automatic_retries": 1,
+    "requests": 2,
+    "usage": {"input": 2},
+    "tool_calls": [{"id": "a"}],
+    "tool_executions": [],
+}
+
+
+@pytest.mark.parametrize("member", RIGHT)
+def test_what_is_right_holds(member: str) -> None:
+    check_wire(wire({member: RIGHT[member]}), "as cut")
+
+
+@pytest.mark.parametrize("member", WRONG)
+def test_what_is_wrong_does_not_hold(member: str) -> None:
+    with pytest.raises(AssertionError):
+        check_wire(wire({member: WRONG[member]}), "as cut")
+
+
+ERROR: Json = {
+    "kind": "bad_request",
+    "status": 400,
+    "message_contains": "No x",
+    "retryable": False,
+}
+BODY = '{"error": {"message": "No x"}}'
+
+
+def test_an_error_is_compared_member_by_member() -> None:
+    check_wire(wire({"error": ERROR}, BODY, status=400), "as cut")
+    for name, value in {
+        "kind": "server",
+        "status": 401,
+        "message_contains": "No y",
+        "retryable": True,
+    }.items():
+        with pytest.raises(AssertionError):
+            check_wire(
+                wire({"error": {**ERROR, name: value}}, BODY, status=400), "as cut"
+            )
+    with pytest.raises(AssertionError, match="no error was expected"):
+        check_wire(wire({"error": None}, BODY, status=400), "as cut")
+
+
+def test_a_lost_connection_is_an_error_behind_what_came() -> None:
+    chunk = json.dumps({"choices": [{"delta": {"content": "a"}}]})
+    expect: Json = {"text": "a", "error": {"kind": "connection"}}
+
+    check_wire(
+        wire(expect, f"data: {chunk}\n\n", {"delay_ms": 1}, {"fail": "reset"}), "as cut"
+    )
+
+
+def test_what_the_reader_does_not_know_is_not_passed_over() -> None:
+    with pytest.raises(NotSupportedError):
+        check_wire(wire({"surprise": 1}), "as cut")
+    with pytest.raises(NotSupportedError):
+        check_wire(wire({}, options={"max_retries": 2}), "as cut")
+
+
+def test_events_and_delays_are_compared() -> None:
+    given: Json = {"http": {"status": 200, "headers": {}}, "chunks": ["data: a\n\n"]}
+    for data, is_right in (("a", True), ("b", False)):
+        expect: Json = {"events": [{"event": "message", "data": data}]}
+        case = Case(id="c", kind="sse", protocol="sse", given=given, expect=expect)
+        holds(check_sse, case, is_right)
+    row = {"status": 429, "headers": {"retry-after": "7"}}
+    given = {"now": "Wed, 21 Oct 2026 07:28:00 GMT", "rows": [row]}
+    for delay, is_right in ((7, True), (8, False)):
+        case = Case(
+            id="c",
+            kind="retry-after",
+            protocol="",
+            given=given,
+            expect={"delays_s": [delay]},
+        )
+        holds(check_retry_after, case, is_right)
+
+
+def holds(check: Any, case: Case, is_right: bool) -> None:
+    if is_right:
+        check(case, "as cut")
+        return
+    with pytest.raises(AssertionError):
+        check(case, "as cut")

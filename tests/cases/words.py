@@ -1,0 +1,165 @@
+"""What came out of the library, in the words of the cases."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from rxagent import errors
+from rxagent.errors import ArgumentsError, ModelError
+from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
+from rxagent.messages import (
+    AssistantMessage,
+    Message,
+    Reasoning,
+    SystemMessage,
+    Text,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from rxagent.responses import ChatResponse
+from rxagent.runtime import Flow, iterate
+from rxagent.usage import Usage
+from rxagent.wire import parse_arguments
+from tests.cases.case import Json
+from tests.cases.matchers import check
+
+__all__ = ["Outcome", "check_error", "found", "listen", "message_of"]
+
+_CLASSES: dict[str, type[Exception]] = {
+    "bad_request": errors.BadRequestError,
+    "auth": errors.AuthenticationError,
+    "rate_limit": errors.RateLimitError,
+    "overloaded": errors.OverloadedError,
+    "server": errors.ServerError,
+    "timeout": errors.ModelTimeoutError,
+    "connection": errors.ModelConnectionError,
+    "truncated": errors.TruncatedStreamError,
+    "malformed": errors.MalformedResponseError,
+    "not_stream": errors.MalformedResponseError,
+    "empty": errors.EmptyStreamError,
+    "provider_stream": errors.ProviderStreamError,
+    "context_length": errors.ContextLengthError,
+    "no_json": errors.NoJsonError,
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What a consumer saw of one flow."""
+
+    events: list[ChatEvent] = field(default_factory=list[ChatEvent])
+    error: Exception | None = None
+
+    @property
+    def response(self) -> ChatResponse | None:
+        """The end, if there was one."""
+        last = self.events[-1] if self.events else None
+        return last.response if isinstance(last, Finished) else None
+
+
+async def listen(flow: Flow[ChatEvent]) -> Outcome:
+    """Read a flow to its end, whatever that is."""
+    outcome = Outcome()
+    try:
+        async with aclosing(iterate(flow)) as events:
+            async for event in events:
+                outcome.events.append(event)
+    except errors.RxAgentError as error:
+        outcome.error = error
+    return outcome
+
+
+def found(outcome: Outcome) -> Json:
+    """The members that a wire case may expect; after an error, what came before it."""
+    response = outcome.response
+    message = response.message if response else None
+    usage = response.usage if response else None
+    if isinstance(outcome.error, ModelError):
+        usage = outcome.error.usage
+    said: dict[type, str] = {
+        kind: "".join(each.text for each in outcome.events if isinstance(each, kind))
+        for kind in (TextDelta, ReasoningDelta)
+    }
+    if message:
+        assert (message.text, message.reasoning) == (
+            said[TextDelta],
+            said[ReasoningDelta],
+        ), "what was delivered is not what the model said"
+    reason = response.finish_reason if response else None
+    return {
+        "text": said[TextDelta],
+        "reasoning": said[ReasoningDelta],
+        "refusal": message.refusal if message else None,
+        "role": message.role if message else None,
+        "tool_calls": [_call(call) for call in message.tool_calls] if message else [],
+        "finish_reason": None if reason == "unknown" else reason,
+        "finish_reason_raw": response.finish_reason_raw if response else None,
+        "usage": _usage(usage),
+    }
+
+
+def check_error(expected: Json | None, error: Exception | None) -> None:
+    """Compare an error with what a case says of it."""
+    if expected is None:
+        assert error is None, f"no error was expected, but {error!r} came"
+        return
+    assert error is not None, f"an error was expected: {expected}"
+    kind = _CLASSES[expected["kind"]]
+    assert isinstance(error, kind), f"{expected['kind']} was expected, not {error!r}"
+    assert expected.get("message_contains", "") in str(error), str(error)
+    details = {
+        name: expected[name] for name in ("status", "retryable") if name in expected
+    }
+    seen = {name: getattr(error, name, None) for name in details}
+    check(details, seen, "$.error")
+
+
+def message_of(neutral: Json) -> Message:
+    """The library's message for the neutral form."""
+    content = neutral.get("content") or ""
+    match neutral["role"]:
+        case "system":
+            return SystemMessage.of(content)
+        case "user":
+            return UserMessage.of(content)
+        case "tool":
+            call = ToolCall(id=neutral["tool_call_id"], name=neutral.get("name", ""))
+            return ToolMessage.of(content, call=call)
+        case _:
+            thought = neutral.get("reasoning")
+            calls = [
+                ToolCall(id=each["id"], name=each["name"], arguments=each["arguments"])
+                for each in neutral.get("tool_calls") or ()
+            ]
+            return AssistantMessage(
+                content=(
+                    *((Reasoning(text=thought),) if thought else ()),
+                    *((Text(text=content),) if content else ()),
+                    *calls,
+                )
+            )
+
+
+def _call(call: ToolCall) -> Json:
+    told: Json = {"id": call.id, "name": call.name, "arguments_raw": call.arguments}
+    try:
+        arguments: dict[str, Any] | None = parse_arguments(call.arguments)
+    except ArgumentsError:
+        arguments = None
+    usable = arguments is not None and not call.truncated
+    return {**told, "arguments": arguments, "arguments_valid": usable}
+
+
+def _usage(usage: Usage | None) -> Json | None:
+    if usage is None:
+        return None
+    return {
+        "input": usage.prompt_tokens,
+        "output": usage.output_tokens,
+        "total": usage.total_tokens,
+        "cached_input": usage.cache_read_tokens,
+        "reasoning": usage.reasoning_tokens,
+    }
