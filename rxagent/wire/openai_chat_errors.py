@@ -41,7 +41,7 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
-# Where a payload names no status: the provider's words for the kind of error.
+# What the provider's words for the kind of error come to, where it names no status.
 _STATUS_OF_WORD = {
     "invalid_request_error": 400,
     "invalid_request": 400,
@@ -155,19 +155,18 @@ def _read(payload: object) -> _Complaint:
         code=code or kind,
         kind=kind,
         param=_word(payload.get("param")),
-        status=_status(payload, (code, kind)),
+        status=_status(payload),
     )
 
 
-def _status(payload: dict[str, object], words: tuple[str | None, ...]) -> int | None:
+def _status(payload: dict[str, object]) -> int | None:
     for name in ("status_code", "status", "http_status", "code"):
         value = payload.get(name)
         if isinstance(value, str) and value.isdecimal() and len(value) == 3:
             value = int(value)
         if isinstance(value, int) and 400 <= value <= 599:
             return value
-    known = (_STATUS_OF_WORD.get(word.lower()) for word in words if word)
-    return next((status for status in known if status), None)
+    return None
 
 
 def _sentence(value: object) -> str:
@@ -227,6 +226,8 @@ def _family(
     status: int | None, complaint: _Complaint
 ) -> tuple[type[ModelError], str, bool | None]:
     """The class, what to do, and whether to retry (``None``: as the class says)."""
+    for word in (complaint.code, complaint.kind):
+        status = status or _STATUS_OF_WORD.get(word or "")
     words = f"{complaint.code} {complaint.kind} {complaint.message}"
     if _TOO_LONG.search(words) and status in {None, 400, 413, 422, 500}:
         return ContextLengthError, "shorten the conversation or the tools", None

@@ -623,6 +623,15 @@ def test_what_came_before_an_error_in_the_same_read_is_delivered() -> None:
     assert isinstance(outcome.error, ServerError)
 
 
+def test_the_status_of_an_error_is_the_one_that_the_provider_names() -> None:
+    named = failure([sse({"error": {"message": "x", "code": "502"}})])
+    worded = failure([sse({"error": {"message": "x", "type": "server_error"}})])
+
+    assert (named.status, worded.status) == (502, None)
+    assert isinstance(worded, ServerError)
+    assert str(worded).endswith("in its answer: x (code: server_error)")
+
+
 def test_an_error_carries_the_tokens_that_were_counted() -> None:
     counted = {"prompt_tokens": 43, "completion_tokens": 10, "total_tokens": 53}
 
