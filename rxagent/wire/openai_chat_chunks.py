@@ -98,6 +98,16 @@ class ChunkReader:
         if chunk.get("error") or "error" in (chunk.get("object"), chunk.get("type")):
             raise error_of_payload(self._provider, chunk)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether text needs nothing but to be passed on."""
+        return self._joiner is None and self._think_tags is None
+
+    def text(self, piece: str, out: list[ChatEvent]) -> None:
+        """Take a piece of plain text."""
+        if piece:
+            self._append("text", piece, out)
+
     def finish(self, out: list[ChatEvent]) -> None:
         """Append what waited, and the response of the whole answer."""
         for channel, piece in self._joiner.flush() if self._joiner else ():

@@ -16,6 +16,7 @@ from rxagent.events import ChatEvent
 from rxagent.wire.json_text import is_object, load_json
 from rxagent.wire.openai_chat_chunks import ChunkReader
 from rxagent.wire.openai_chat_errors import error_of_payload
+from rxagent.wire.repeated_chunk import RepeatedChunk
 from rxagent.wire.sse import SseDecoder, SseEvent
 
 __all__ = ["OpenAIChatDecoder"]
@@ -48,6 +49,7 @@ class OpenAIChatDecoder:
         self._pieces: list[bytes] = []  # of a body that is no event stream
         self._is_json = False
         self._is_done = False
+        self._repeated = RepeatedChunk()
 
     def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
         """Take the bytes of one read.
@@ -114,6 +116,11 @@ class OpenAIChatDecoder:
     ) -> None:
         if self._is_done:
             return
+        if self._reader.is_plain and event.event == "message":
+            text = self._repeated.text_of(event.data)
+            if text is not None:
+                self._reader.text(text, out)
+                return
         try:
             chunk: object = from_json(event.data)
         except ValueError:
@@ -124,6 +131,7 @@ class OpenAIChatDecoder:
             raise error_of_payload(self._provider, chunk)
         if is_object(chunk):
             self._reader.read(chunk, out)
+            self._repeated.learn(event.data, chunk)
         elif event.event == "message":
             raise self._malformed(event.data)
 

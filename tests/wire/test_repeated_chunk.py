@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rxagent.wire.repeated_chunk import RepeatedChunk
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+def chunk(text: str, **members: object) -> dict[str, object]:
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+    return {"id": "c-1", "choices": [choice], "usage": None, **members}
+
+
+def learned(text: str = "a") -> RepeatedChunk:
+    repeated = RepeatedChunk()
+    repeated.learn(json.dumps(chunk(text)), chunk(text))
+    return repeated
+
+
+@given(TEXTS, TEXTS, st.booleans())
+def test_a_chunk_that_differs_in_its_text_alone_is_read(
+    first: str, second: str, is_ascii: bool
+) -> None:
+    data = json.dumps(chunk(second), ensure_ascii=is_ascii)
+
+    assert learned(first).text_of(data) == second
+
+
+@given(st.text())
+def test_what_is_read_is_what_the_whole_json_says(body: str) -> None:
+    """Whatever stands in the place of the text, raw: quotes, braces, half escapes."""
+    data = json.dumps(chunk("PLACE")).replace("PLACE", body)
+
+    text = learned().text_of(data)
+
+    if text is not None:
+        assert json.loads(data) == chunk(text)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        chunk("b", id="c-2"),
+        chunk("b", usage={"completion_tokens": 1}),
+        chunk("b", error={"message": "broken"}),
+        {"choices": []},
+    ],
+    ids=["another id", "usage", "error", "no choice"],
+)
+def test_a_chunk_that_differs_elsewhere_is_not_read(other: dict[str, object]) -> None:
+    assert learned().text_of(json.dumps(other)) is None
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        chunk("a", usage={"completion_tokens": 1}),
+        chunk("a", error={"message": "broken"}),
+        chunk("a", x_groq={"usage": {}}),
+        {"choices": [{"index": 1, "delta": {"content": "a"}}]},
+        {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}]},
+        {"choices": [{"delta": {"content": "a", "reasoning": "b"}}]},
+        {"choices": [{"delta": {"content": "a", "tool_calls": [{}]}}]},
+        {"choices": [{"delta": {"content": ["a"]}}]},
+        {"choices": [{"delta": {"content": "a"}}, {"delta": {"content": "b"}}]},
+        {"choices": [{"delta": {"content": "a"}}], "note": {"content": "z"}},
+    ],
+)
+def test_a_chunk_that_says_more_than_text_is_not_learned(
+    odd: dict[str, object],
+) -> None:
+    repeated = RepeatedChunk()
+    data = json.dumps(odd)
+    repeated.learn(data, odd)
+
+    text = repeated.text_of(data)
+
+    assert text is None or json.loads(data)["choices"] == [{"delta": {"content": text}}]
+
+
+def test_nothing_is_read_before_something_was_learned() -> None:
+    assert RepeatedChunk().text_of(json.dumps(chunk("a"))) is None
+
+
+def test_a_server_that_never_repeats_itself_is_not_learned_for_ever() -> None:
+    repeated = RepeatedChunk()
+    for number in range(100):
+        repeated.learn(json.dumps(chunk("a", n=number)), chunk("a", n=number))
+
+    assert repeated.text_of(json.dumps(chunk("a", n=99))) is None
