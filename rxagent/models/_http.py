@@ -29,7 +29,7 @@ class Http:
     """POST to one provider, over one client for each event loop.
 
     Args:
-        provider: Named in errors.
+        provider: Named in errors; by default the host.
         base_url: With scheme; paths are appended to it.
         headers: Sent with each request; may hold the key, so they are never shown.
         connect_timeout_s: Longest wait for a connection, in seconds.
@@ -53,13 +53,15 @@ class Http:
         try:
             parsed = httpx.URL(base_url)
         except httpx.InvalidURL as error:
-            raise ConfigurationError(f"base_url {base_url!r}: {error}") from None
+            raise ConfigurationError(f"base_url is no address: {error}") from None
+        # An address may hold a password.
+        self.shown_url = str(parsed.copy_with(userinfo=b"")).rstrip("/")
         if parsed.scheme not in ("http", "https") or not parsed.host:
             raise ConfigurationError(
-                f"base_url must look like 'https://host/v1', got {base_url!r}"
+                f"base_url must look like 'https://host/v1', got {self.shown_url!r}"
             )
-        self.base_url = base_url.rstrip("/")
-        self._provider = provider
+        self._base_url = base_url.rstrip("/")
+        self.provider = provider or parsed.netloc.decode()
         self._headers = dict(headers)
         self._connect_timeout_s = connect_timeout_s
         self._read_timeout_s = read_timeout_s
@@ -81,7 +83,7 @@ class Http:
             client = self._given or await self._client()
             async with client.stream(
                 "POST",
-                self.base_url + path,
+                self._base_url + path,
                 content=body,
                 headers={**self._headers, **headers},
                 timeout=self._timeout,
@@ -104,7 +106,7 @@ class Http:
         return client
 
     def _model_error(self, error: Exception) -> ModelError:
-        where = self.base_url
+        where = self.shown_url
         match error:
             case httpx.ConnectTimeout():
                 return self._timeout_error("connect", self._connect_timeout_s)
@@ -118,18 +120,18 @@ class Http:
                 return ModelConnectionError(
                     f"cannot connect to {where}: {error}; "
                     "is base_url right, and does the server run?",
-                    provider=self._provider,
+                    provider=self.provider,
                 )
             case httpx.DecodingError():
                 return MalformedResponseError(
                     f"the body from {where} cannot be decompressed: {error}",
-                    provider=self._provider,
+                    provider=self.provider,
                 )
             case _:
                 detail = str(error) or type(error).__name__
                 return ModelConnectionError(
                     f"the connection to {where} was lost: {detail}",
-                    provider=self._provider,
+                    provider=self.provider,
                 )
 
     def _timeout_error(self, clock: str, limit_s: float) -> ModelTimeoutError:
@@ -141,11 +143,11 @@ class Http:
         }[clock]
         option = "connect_timeout_s" if clock == "connect" else "read_timeout_s"
         return ModelTimeoutError(
-            f"{what} {self.base_url} for {limit_s:g} s; "
+            f"{what} {self.shown_url} for {limit_s:g} s; "
             f"raise {option} if that server is slow",
             clock=clock,
             limit_s=limit_s,
-            provider=self._provider,
+            provider=self.provider,
         )
 
 

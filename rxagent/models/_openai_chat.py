@@ -62,15 +62,16 @@ class OpenAIChat:
         if not model:
             raise ConfigurationError("OpenAIChat needs the name of a model")
         self._model = model
-        self._dialect = dialect or OpenAIChatDialect()
+        known_as = "openai" if url.startswith(_OPENAI) else ""
         self._http = Http(
-            provider=self._dialect.name,
+            provider=dialect.name if dialect else known_as,
             base_url=url,
             headers={"authorization": f"Bearer {key}"} if key else {},
             connect_timeout_s=connect_timeout_s,
             read_timeout_s=read_timeout_s,
             client=client,
         )
+        self._dialect = dialect or OpenAIChatDialect(name=self._http.provider)
 
     def __call__(self, requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
         """Answer each request in turn."""
@@ -86,4 +87,4 @@ class OpenAIChat:
         )
 
     def __repr__(self) -> str:
-        return f"OpenAIChat(model={self._model!r}, base_url={self._http.base_url!r})"
+        return f"OpenAIChat(model={self._model!r}, base_url={self._http.shown_url!r})"

@@ -131,7 +131,8 @@ class OpenAIChatDecoder:
             raise error_of_payload(self._provider, chunk)
         if is_object(chunk):
             self._reader.read(chunk, out)
-            self._repeated.learn(event.data, chunk)
+            if self._reader.is_plain:
+                self._repeated.learn(event.data, chunk)
         elif event.event == "message":
             raise self._malformed(event.data)
 

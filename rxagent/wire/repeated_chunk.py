@@ -34,10 +34,11 @@ class RepeatedChunk:
     def text_of(self, data: str) -> str | None:
         """The text of a chunk that repeats the one learned; else ``None``."""
         head, tail = self._head, self._tail
-        if not (head and data.startswith(head) and data.endswith(tail)):
+        start, end = len(head), len(data) - len(tail)
+        if not (0 < start <= end and data.startswith(head) and data.endswith(tail)):
             return None
         try:
-            text: object = from_json(f'"{data[len(head) : -len(tail)]}"')
+            text: object = from_json(f'"{data[start:end]}"')
         except ValueError:
             return None
         self._misses = 0

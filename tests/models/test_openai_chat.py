@@ -135,7 +135,8 @@ def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
-    "base_url", ["localhost:1234/v1", "ftp://host", "http://", "http://host:port/v1", "not a url"]
+    "base_url",
+    ["localhost:1234/v1", "ftp://host", "http://", "http://host:port/v1", "not a url"],
 )
 def test_an_address_that_is_none_is_refused_when_built(base_url: str) -> None:
     with pytest.raises(ConfigurationError, match="base_url"):
@@ -151,6 +152,27 @@ def test_the_key_is_in_no_repr_and_in_no_error() -> None:
     assert KEY not in repr(model)
     assert KEY not in str(at.value)
     assert KEY not in repr(at.value.__dict__)
+
+
+def test_a_password_in_the_address_is_shown_nowhere() -> None:
+    model = OpenAIChat(model="m", base_url="http://user:hunter2@127.0.0.1:1/v1")
+
+    with pytest.raises(ModelConnectionError, match=r"127\.0\.0\.1:1") as at:
+        ask(model)
+
+    assert "hunter2" not in repr(model) + str(at.value) + repr(at.value.__dict__)
+    with pytest.raises(ConfigurationError) as wrong:
+        OpenAIChat(model="m", base_url="ftp://user:hunter2@host")
+    assert "hunter2" not in str(wrong.value)
+
+
+def test_errors_name_the_server_that_was_asked() -> None:
+    missing = error(404, "no such model")
+    with ChatServer(missing) as server, pytest.raises(ModelError) as at:
+        ask(model_of(server))
+
+    assert at.value.provider == server.base_url.split("/")[2]
+    assert at.value.provider in str(at.value)
 
 
 def test_a_lost_connection_is_an_error_that_says_what_was_delivered() -> None:

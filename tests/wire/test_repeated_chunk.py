@@ -83,6 +83,27 @@ def test_a_chunk_that_says_more_than_text_is_not_learned(
     assert text is None or json.loads(data)["choices"] == [{"delta": {"content": text}}]
 
 
+@given(st.data())
+def test_a_chunk_with_a_piece_cut_out_is_not_read(data: st.DataObject) -> None:
+    """What stands before the text and behind it must not overlap."""
+    whole = json.dumps(chunk("ab"))
+    start = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(start, len(whole)))
+    cut = whole[:start] + whole[end:]
+
+    text = learned("ab").text_of(cut)
+
+    assert text is None or json.loads(cut) == chunk(text)
+
+
+def test_the_smallest_broken_chunk_is_not_read() -> None:
+    small: dict[str, object] = {"choices": [{"delta": {"content": "ab"}}]}
+    repeated = RepeatedChunk()
+    repeated.learn(json.dumps(small, separators=(",", ":")), small)
+
+    assert repeated.text_of('{"choices":[{"delta":{"content":"}}]}') is None
+
+
 def test_nothing_is_read_before_something_was_learned() -> None:
     assert RepeatedChunk().text_of(json.dumps(chunk("a"))) is None
 
