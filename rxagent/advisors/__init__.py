@@ -3,6 +3,18 @@
 from rxagent.advisors._log import log
 from rxagent.advisors._re_reading import RE2, re_reading
 from rxagent.advisors._safeguard import REFUSAL, safeguard
+from rxagent.advisors._schema_tools import schema_tools
+from rxagent.advisors._tool_likeness import Ranking, by_spelling
 from rxagent.advisors._tool_loop import tool_loop
 
-__all__ = ["RE2", "REFUSAL", "log", "re_reading", "safeguard", "tool_loop"]
+__all__ = [
+    "RE2",
+    "REFUSAL",
+    "Ranking",
+    "by_spelling",
+    "log",
+    "re_reading",
+    "safeguard",
+    "schema_tools",
+    "tool_loop",
+]

@@ -1,5 +1,6 @@
 """Models: exchanges that answer, one provider to a file."""
 
+from rxagent.models._local_chat import LocalChat
 from rxagent.models._openai_chat import OpenAIChat
 
-__all__ = ["OpenAIChat"]
+__all__ = ["LocalChat", "OpenAIChat"]
