@@ -6,6 +6,7 @@ from rxagent.testing._laws import (
     assert_exchange_laws,
     assert_grammar,
 )
+from rxagent.testing._operator_laws import assert_operator_laws
 from rxagent.testing._scripted_model import Reply, ScriptedModel, Step, tool_call
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "assert_cut_anywhere",
     "assert_exchange_laws",
     "assert_grammar",
+    "assert_operator_laws",
     "every_cut",
     "tool_call",
 ]

@@ -1,0 +1,242 @@
+"""The laws of the design, over everything: who adds a name here has it covered.
+
+An advisor, operator or model that is in its catalogue and not in these tables fails.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reactivex import Observable
+
+from rxagent import advisors, models, operators
+from rxagent.advisors import log, re_reading, safeguard, schema_tools, tool_loop
+from rxagent.agent import Agent
+from rxagent.chain import Advisor
+from rxagent.errors import AdvisorError
+from rxagent.events import ChatEvent, Finished, TextDelta
+from rxagent.messages import AssistantMessage
+from rxagent.operators import (
+    concat_each,
+    expand_rounds,
+    just,
+    one_finished,
+    responses,
+    texts,
+    transduce,
+)
+from rxagent.responses import ChatResponse, FinishReason
+from rxagent.testing import (
+    Reply,
+    ScriptedModel,
+    assert_advisor_laws,
+    assert_operator_laws,
+    tool_call,
+)
+from rxagent.tools import tool
+from tests.test_chain import probe
+
+ADVISORS: Mapping[str, Callable[[], Advisor]] = {
+    "log": lambda: log(events=True),
+    "re_reading": re_reading,
+    "safeguard": lambda: safeguard(["hello"]),
+    "schema_tools": schema_tools,
+    "tool_loop": tool_loop,
+}
+
+RANKINGS = {"Ranking", "by_spelling"}  # what schema_tools takes
+
+_END = Finished(response=ChatResponse(message=AssistantMessage.of("ab")))
+_EVENTS: tuple[ChatEvent, ...] = (TextDelta(text="a"), TextDelta(text="b"), _END)
+
+
+class _Doubles:
+    def feed(self, item: object, /) -> tuple[object, object]:
+        return (item, item)
+
+    def flush(self) -> tuple[str]:
+        return ("end",)
+
+
+def _one_round(source: Observable[Any]) -> Observable[Any]:
+    def nothing() -> object:
+        return None
+
+    def last(_: object, item: object) -> object:
+        return item
+
+    return source.pipe(expand_rounds(nothing, last, lambda _: None))
+
+
+def _twice(item: object) -> Observable[object]:
+    return just(item, item)
+
+
+_Operator: TypeAlias = Callable[[Observable[Any]], Observable[Any]]
+
+OPERATORS: Mapping[str, Callable[[], _Operator]] = {
+    "concat_each": lambda: concat_each(_twice),
+    "expand_rounds": lambda: _one_round,
+    "one_finished": lambda: one_finished("law"),
+    "responses": responses,
+    "texts": texts,
+    "transduce": lambda: transduce(_Doubles),
+}
+SOURCES = {"just"}  # no operators: they have no source
+
+# What each model is held to where it can answer: over its own server.
+MODELS = {
+    "LocalChat": "tests/models/test_local_chat.py",
+    "OpenAIChat": "tests/models/test_openai_chat.py",
+}
+
+REPLIES = st.builds(
+    Reply,
+    deltas=st.lists(st.text(max_size=5), max_size=5).map(tuple),
+    reasoning=st.lists(st.text(max_size=5), max_size=3).map(tuple),
+    finish_reason=st.none()
+    | st.sampled_from(list[FinishReason](["stop", "length", "content_filter"])),
+)
+
+
+def names_of(catalogue: Any) -> set[str]:
+    found = {name: getattr(catalogue, name) for name in catalogue.__all__}
+    return {name for name, each in found.items() if callable(each)}
+
+
+def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
+    assert names_of(advisors) == set(ADVISORS) | RANKINGS
+    assert names_of(operators) == set(OPERATORS) | SOURCES
+    assert names_of(models) == set(MODELS)
+
+
+@pytest.mark.parametrize("name", ADVISORS)
+def test_an_advisor_holds_the_laws(name: str) -> None:
+    """Laws 1, 2, 5, 7, 8."""
+    assert_advisor_laws(ADVISORS[name]())
+
+
+@pytest.mark.parametrize("name", ADVISORS)
+@settings(max_examples=15)
+@given(reply=REPLIES)
+def test_an_advisor_holds_the_laws_over_any_answer(name: str, reply: Reply) -> None:
+    """Laws 1, 2, 5."""
+    assert_advisor_laws(ADVISORS[name](), reply=reply)
+
+
+@pytest.mark.parametrize("name", ADVISORS)
+@given(reply=REPLIES)
+def test_call_is_the_end_of_stream(name: str, reply: Reply) -> None:
+    """Law 3."""
+    model = ScriptedModel(reply, repeat_last=True)
+    agent = Agent(model, advisors=[ADVISORS[name]()])
+
+    end = list(agent.stream("hello"))[-1]
+
+    assert isinstance(end, Finished)
+    assert agent.call("hello").run() == end.response
+
+
+@pytest.mark.parametrize("name", ADVISORS)
+def test_an_error_of_the_model_arrives_as_it_is(name: str) -> None:
+    """Laws 3, 8."""
+    broken = OSError("the model broke")
+    model = ScriptedModel(broken, repeat_last=True)
+    agent = Agent(model, advisors=[ADVISORS[name]()])
+
+    for flow in (agent.stream("other"), agent.call("other")):
+        with pytest.raises(OSError, match="the model broke") as at:
+            flow.run()
+        assert at.value is broken
+
+
+@pytest.mark.parametrize("name", ADVISORS)
+def test_the_list_is_the_order_around_every_advisor(name: str) -> None:
+    """Law 6."""
+    seen: list[str] = []
+    chain = [probe("outer", seen), ADVISORS[name](), probe("inner", seen)]
+
+    Agent(ScriptedModel("fine"), advisors=chain).call("other").run()
+
+    assert seen == ["outer in", "inner in", "inner back", "outer back"]
+
+
+@pytest.mark.parametrize("name", ADVISORS)
+def test_work_grows_with_the_answer_and_no_faster(name: str) -> None:
+    """Law 9: events in, events out; nothing is looked at twice."""
+
+    def work(deltas: int) -> int:
+        reply = Reply(deltas=("x",) * deltas)
+        agent = Agent(ScriptedModel(reply), advisors=[ADVISORS[name]()])
+        return calls_made(lambda: agent.stream("other").subscribe())
+
+    work(10)  # what is done once in a process
+    small, large = work(200), work(400)
+    assert large - small <= 1.1 * small
+
+
+def test_rounds_cost_the_same_however_long_the_history_is() -> None:
+    """Law 9."""
+
+    @tool
+    def step() -> Observable[str]:
+        """Step."""
+        return just("ok")
+
+    def work(rounds: int) -> int:
+        script = [Reply(calls=(tool_call("step"),))] * rounds
+        agent = Agent(
+            ScriptedModel(*script, "done"),
+            tools=[step],
+            advisors=[tool_loop(max_rounds=rounds + 1)],
+        )
+        return calls_made(lambda: agent.stream("go").subscribe())
+
+    work(3)
+    small, large = work(50), work(100)
+    assert large - small <= 1.1 * small
+
+
+def calls_made(run: Callable[[], object]) -> int:
+    """How many Python functions ``run`` calls: work, without a clock."""
+    count = 0
+
+    def count_calls(_: object, event: str, __: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count_calls)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_holds_the_laws(name: str) -> None:
+    assert_operator_laws(OPERATORS[name](), _EVENTS)
+
+
+@pytest.mark.parametrize("name", sorted(set(OPERATORS) - {"one_finished"}))
+@given(events=st.lists(st.sampled_from(_EVENTS), max_size=6))
+def test_an_operator_holds_the_laws_over_any_events(
+    name: str, events: list[ChatEvent]
+) -> None:
+    assert_operator_laws(OPERATORS[name](), events)
+
+
+def test_a_broken_grammar_never_leaves_an_agent() -> None:
+    """Law 1, at the edge: whatever the model does."""
+
+    def silent(requests: Observable[Any]) -> Observable[ChatEvent]:
+        return just(TextDelta(text="a"))
+
+    with pytest.raises(AdvisorError):
+        Agent(silent).call("hi").run()
