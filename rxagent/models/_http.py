@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
@@ -67,8 +68,8 @@ class Http:
         self._read_timeout_s = read_timeout_s
         self._timeout = httpx.Timeout(read_timeout_s, connect=connect_timeout_s)
         self._given = client
-        self._owned: dict[asyncio.AbstractEventLoop, AsyncGenerator[Client]] = {}
         self._clients: dict[asyncio.AbstractEventLoop, Client] = {}
+        self._lifetimes: dict[asyncio.AbstractEventLoop, AsyncGenerator[Client]] = {}
 
     @asynccontextmanager
     async def post(
@@ -94,16 +95,23 @@ class Http:
 
     async def _client(self) -> Client:
         loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            for closed in [each for each in self._owned if each.is_closed()]:
-                del self._owned[closed], self._clients[closed]
-            lifetime = _lifetime(
-                httpx.AsyncClient(limits=_LIMITS, follow_redirects=False)
-            )
-            client = await anext(lifetime)
-            self._owned[loop], self._clients[loop] = lifetime, client
-        return client
+        if loop not in self._clients:
+            verify = await self._certificates()
+            # Another request may have been faster; from here on nothing is awaited.
+            if loop not in self._clients:
+                for closed in [each for each in self._clients if each.is_closed()]:
+                    del self._clients[closed], self._lifetimes[closed]
+                lifetime = _lifetime(httpx.AsyncClient(limits=_LIMITS, verify=verify))
+                self._lifetimes[loop] = lifetime
+                self._clients[loop] = await anext(lifetime)
+        return self._clients[loop]
+
+    async def _certificates(self) -> ssl.SSLContext | bool:
+        # Loading them takes a tenth of a second, and no loop may stand still that long.
+        # Plain HTTP needs none, as redirects are not followed.
+        if not self._base_url.startswith("https:"):
+            return False
+        return await asyncio.to_thread(httpx.create_ssl_context)
 
     def _model_error(self, error: Exception) -> ModelError:
         where = self.shown_url

@@ -42,6 +42,11 @@ def model_of(server: ChatServer, *, read_timeout_s: float = 5.0) -> OpenAIChat:
     )
 
 
+def open_clients() -> list[httpx.AsyncClient]:
+    found = [each for each in gc.get_objects() if isinstance(each, httpx.AsyncClient)]
+    return [each for each in found if not each.is_closed]
+
+
 def ask(model: OpenAIChat, request: ChatRequest = REQUEST) -> list[ChatEvent]:
     return list(Flow[ChatEvent].of(just(request).pipe(model)))
 
@@ -257,14 +262,29 @@ def test_clients_go_with_their_loop_and_with_their_model() -> None:
             gc.collect()
             for _ in range(3):
                 await asyncio.sleep(0)
-            open_clients = [
-                each
-                for each in gc.get_objects()
-                if isinstance(each, httpx.AsyncClient) and not each.is_closed
-            ]
-            assert open_clients == []
+            assert open_clients() == []
 
         asyncio.run(model_of_a_request())
+
+
+def test_first_requests_at_once_share_one_client_also_with_certificates() -> None:
+    model = OpenAIChat(model="m", base_url="https://127.0.0.1:1/v1")
+
+    async def scenario() -> None:
+        answers = [Flow[ChatEvent].of(just(REQUEST).pipe(model)) for _ in range(3)]
+        failures = await asyncio.gather(*map(_end, answers))
+        assert all(isinstance(each, ModelConnectionError) for each in failures)
+        assert len(open_clients()) == 1
+
+    asyncio.run(scenario())
+
+
+async def _end(flow: Flow[ChatEvent]) -> Exception | None:
+    try:
+        await flow
+    except ModelError as error:
+        return error
+    return None
 
 
 def test_a_client_of_the_callers_is_used_and_stays_open() -> None:
