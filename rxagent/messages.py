@@ -6,7 +6,6 @@ is made at birth and stays outside equality.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 from uuid import uuid4
@@ -136,26 +135,24 @@ AssistantPart: TypeAlias = Text | Reasoning | Refusal | ToolCall | Opaque
 
 
 class _Encodable:
-    """Room for the bytes of an encoded value, so that a history is encoded once.
+    """Room for what encoders remember, so that a history is encoded once.
 
     A memo of an immutable value, not state: outside equality, ``repr``, copies and
-    JSON.  Two threads may both fill it; they write the same bytes.
+    JSON.  Two threads may both fill it; they write the same.
     """
 
-    __slots__ = ("_encoded",)
-    _encoded: dict[Hashable, bytes]
+    __slots__ = ("_memo",)
+    _memo: dict[str, object]
 
-    def encoded(self, dialect: Hashable, encode: Callable[[], bytes]) -> bytes:
-        """Return the bytes that ``encode`` makes for ``dialect``, made at most once."""
+    @property
+    def memo(self) -> dict[str, object]:
+        """What encoders remember of this message, under keys of their own."""
         try:
-            memo = self._encoded
+            return self._memo
         except AttributeError:
-            memo = {}
-            object.__setattr__(self, "_encoded", memo)
-        found = memo.get(dialect)
-        if found is None:
-            found = memo[dialect] = encode()
-        return found
+            memo: dict[str, object] = {}
+            object.__setattr__(self, "_memo", memo)
+            return memo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

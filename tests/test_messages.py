@@ -82,28 +82,15 @@ def test_bytes_of_media_stay_out_of_its_repr() -> None:
     assert "secret" not in repr(Image(data=b"secret"))
 
 
-def test_an_encoding_is_made_once_for_each_dialect() -> None:
-    message = SystemMessage.of("be brief")
-    made: list[str] = []
-
-    def encode(dialect: str) -> bytes:
-        made.append(dialect)
-        return dialect.encode()
-
-    for dialect in ("a", "b", "a", "b"):
-        assert message.encoded(dialect, lambda: encode(dialect)) == dialect.encode()  # noqa: B023
-    assert made == ["a", "b"]
-
-
-def test_an_encoding_is_not_part_of_the_value() -> None:
+def test_what_encoders_remember_is_not_part_of_the_value() -> None:
     message = SystemMessage.of("be brief")
     plain = repr(message)
-    message.encoded("a", lambda: b"stale")
+    message.memo["a"] = b"stale"
 
+    assert message.memo == {"a": b"stale"}
     assert repr(message) == plain
-    changed = replace(message, content=(Text(text="be long"),))
-    assert changed.encoded("a", lambda: b"fresh") == b"fresh"
+    assert replace(message, content=(Text(text="be long"),)).memo == {}
     for same in (copy.deepcopy(message), pickle.loads(pickle.dumps(message))):
         assert same == message
         assert same.id == message.id
-        assert same.encoded("a", lambda: b"fresh") == b"fresh"
+        assert same.memo == {}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 from base64 import b64encode
 from typing import TypeAlias
@@ -25,7 +26,6 @@ from rxagent.messages import (
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.wire import OpenAIChatDialect
 from rxagent.wire.openai_chat_messages import SendReasoning
-from rxagent.wire.openai_chat_request import RequestEncoder
 
 Json: TypeAlias = dict[str, object]
 
@@ -415,14 +415,63 @@ def test_what_the_format_cannot_express_is_an_error(
 
 def test_a_message_is_encoded_once_for_a_dialect() -> None:
     """Law 9: the rounds of a tool loop join bytes that are there."""
+    first, second = UserMessage.of("first"), UserMessage.of("second")
+    sent(first)
+    (key,) = (each for each in first.memo if "up to" not in each)
+    first.memo[key] = b'{"role":"user","content":"remembered"}'
 
-    def again() -> bytes:
-        raise AssertionError("the message was encoded a second time")
+    assert sent(second, first)[1]["content"] == "remembered"
+    assert (
+        sent(first, dialect=OpenAIChatDialect(send_reasoning="always"))[0]["content"]
+        == "first"
+    )
 
-    messages = (HI, AssistantMessage.of(CALL), ToolMessage.of("r", call=CALL))
-    sent(*messages)
-    sent(*messages, dialect=OpenAIChatDialect(think_tags=True))
 
-    encoder = RequestEncoder(dialect="openai", send_reasoning="never")
-    for message in messages:
-        assert message.encoded(encoder, again)
+TURN: tuple[Message, ...] = (
+    HI,
+    AssistantMessage.of(CALL),
+    ToolMessage.of("r", call=CALL),
+)
+
+
+def copies(*messages: Message) -> tuple[Message, ...]:
+    """The same messages, of which nobody remembers anything."""
+    return tuple(map(copy.deepcopy, messages))
+
+
+def test_what_was_sent_is_not_looked_at_again() -> None:
+    """Law 9."""
+    conversation = copies(*TURN)
+    sent(*conversation)
+    for message in conversation:
+        for key in [each for each in message.memo if "up to" not in each]:
+            message.memo[key] = b"not this"
+
+    bodies = sent(*conversation, UserMessage.of("and?"))
+
+    assert [each["role"] for each in bodies] == ["user", "assistant", "tool", "user"]
+    assert not any("up to" in key for key in conversation[-1].memo), "two copies"
+
+
+@pytest.mark.parametrize(
+    "steps", [[1, 4, 7, 8], [4, 8], [1], [4, 7], [8, 4, 11, 7], [7, 7, 8, 8]], ids=str
+)
+def test_a_growing_conversation_is_sent_as_if_it_were_new(steps: list[int]) -> None:
+    system, late = SystemMessage.of("be brief"), SystemMessage.of("be kind")
+    whole: tuple[Message, ...] = (system, *TURN, *TURN, late, *TURN)
+    growing = copies(*whole)
+    for step in steps:
+        sent(*growing[:step])
+
+    assert sent(*growing) == sent(*copies(*whole))
+
+
+def test_two_ways_on_from_one_conversation_do_not_mix() -> None:
+    shared = copies(*TURN)
+    sent(*shared)
+    one, other = UserMessage.of("one"), UserMessage.of("other")
+
+    for _ in range(2):
+        assert sent(*shared, one)[-1]["content"] == "one"
+        assert sent(*shared, other)[-1]["content"] == "other"
+        assert sent(one, *shared, other)[0]["content"] == "one"
