@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from contextlib import aclosing
 from typing import Any, TypeVar, cast, overload
 
 from reactivex import Observable, abc
 
-from rxagent.errors import NoItemsError
 from rxagent.events import ChatEvent
 from rxagent.operators import texts
 from rxagent.runtime._block import block, run
-from rxagent.runtime._iterate import iterate
+from rxagent.runtime._iterate import iterate, last_of
 
 __all__ = ["Flow"]
 
@@ -138,14 +136,4 @@ class Flow(Observable[T_co]):
         return iterate(self)
 
     def __await__(self) -> Generator[Any, None, T_co]:
-        return _last(self).__await__()
-
-
-async def _last(source: Observable[A]) -> A:
-    last: list[A] = []
-    async with aclosing(iterate(source)) as items:
-        async for item in items:
-            last[:] = [item]
-    if not last:
-        raise NoItemsError("the stream completed without an item")
-    return last[0]
+        return last_of(self).__await__()

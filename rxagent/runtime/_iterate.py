@@ -9,10 +9,11 @@ from typing import Generic, Literal, ParamSpec, TypeAlias, TypeVar
 from reactivex import Observable
 from reactivex.disposable import SingleAssignmentDisposable
 
-from rxagent.errors import BufferOverflowError
-from rxagent.runtime._loop import Demand, LoopScheduler, call_on
+from rxagent.errors import BufferOverflowError, NoItemsError
+from rxagent.runtime._loop import call_on
+from rxagent.runtime._scheduler import Demand, LoopScheduler
 
-__all__ = ["Overflow", "iterate"]
+__all__ = ["Overflow", "iterate", "last_of"]
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -20,20 +21,34 @@ P = ParamSpec("P")
 Overflow: TypeAlias = Literal["suspend", "error", "drop_oldest", "drop_newest"]
 """What a full buffer does: pause the source, fail, or lose an item."""
 
-_BURST = 16  # a step that makes many items of one may overshoot once it is paused
+# What may come after a pause: one read of a socket is 64 KiB, and no item is smaller
+# than a byte.
+_BURST = 65_536
 
 
 class _Mailbox(Generic[T]):
-    """A bounded buffer between a stream and one reader on the same loop."""
+    """A bounded buffer between a stream and one reader on the same loop.
+
+    Args:
+        loop: Of the reader.
+        maxsize: Items that may wait.
+        overflow: What happens when they do.
+        stop: Called when the buffer gives up.
+    """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, maxsize: int, overflow: Overflow
+        self,
+        loop: asyncio.AbstractEventLoop,
+        maxsize: int,
+        overflow: Overflow,
+        stop: Callable[[], None],
     ) -> None:
         self.demand = Demand(loop) if overflow == "suspend" else None
         self._loop = loop
         self._maxsize = maxsize
-        self._limit = maxsize * _BURST if overflow == "suspend" else maxsize
+        self._limit = maxsize + _BURST if overflow == "suspend" else maxsize
         self._overflow = overflow
+        self._stop = stop
         self._items: deque[T] = deque()
         self._arrival: asyncio.Future[None] | None = None
         self._ended = False
@@ -42,16 +57,17 @@ class _Mailbox(Generic[T]):
     def put(self, item: T) -> None:
         if self._ended:
             return
-        if self.demand is not None and len(self._items) >= self._maxsize:
-            self.demand.pause()
         if len(self._items) >= self._limit:
             if self._overflow == "drop_newest":
                 return
             if self._overflow != "drop_oldest":
                 self.end(BufferOverflowError(len(self._items)))
+                self._stop()
                 return
             self._items.popleft()
         self._items.append(item)
+        if self.demand is not None and len(self._items) >= self._maxsize:
+            self.demand.pause()
         self._wake()
 
     def end(self, failure: Exception | None = None) -> None:
@@ -98,7 +114,7 @@ def _on_thread_of(
     return call
 
 
-async def iterate(
+def iterate(
     source: Observable[T], *, maxsize: int = 256, overflow: Overflow = "suspend"
 ) -> AsyncGenerator[T]:
     """Iterate a stream on the running loop, through a bounded buffer.
@@ -109,22 +125,31 @@ async def iterate(
     Args:
         source: Subscribed at the first step.
         maxsize: Items that may wait.
-        overflow: ``"suspend"`` pauses the source, down to the socket; a source that
-            cannot pause fails at 16 times ``maxsize``.  ``"error"`` fails at once.
-            ``"drop_oldest"`` and ``"drop_newest"`` lose items and are for progress,
-            never for text.
+        overflow: ``"suspend"`` pauses the source, down to the socket; what was read by
+            then is kept, and a source that goes on, because it cannot pause, fails
+            65,536 items later.  ``"error"`` fails at once.  ``"drop_oldest"`` and
+            ``"drop_newest"`` lose items and are for progress, never for text.
 
-    Yields:
-        The items.
+    Returns:
+        An async generator of the items.  A step raises the error of the stream, and
+        `BufferOverflowError` if the buffer was full and nothing may be lost; after the
+        items that did fit.
 
     Raises:
-        BufferOverflowError: If the buffer is full and nothing may be lost; after the
-            items that did fit.
+        ValueError: At the call, if ``maxsize`` is less than 1.
     """
+    if maxsize < 1:
+        raise ValueError(f"maxsize must be 1 or more items, got {maxsize}")
+    return _iterate(source, maxsize, overflow)
+
+
+async def _iterate(
+    source: Observable[T], maxsize: int, overflow: Overflow
+) -> AsyncGenerator[T]:
     loop = asyncio.get_running_loop()
-    mailbox: _Mailbox[T] = _Mailbox(loop, maxsize, overflow)
-    end = _on_thread_of(loop, mailbox.end)
     subscription = SingleAssignmentDisposable()
+    mailbox: _Mailbox[T] = _Mailbox(loop, maxsize, overflow, subscription.dispose)
+    end = _on_thread_of(loop, mailbox.end)
     try:
         subscription.disposable = source.subscribe(
             _on_thread_of(loop, mailbox.put),
@@ -140,3 +165,35 @@ async def iterate(
             yield item
     finally:
         subscription.dispose()
+
+
+async def last_of(source: Observable[T]) -> T:
+    """Wait, on the running loop, for a stream to complete, and return its last item."""
+    loop = asyncio.get_running_loop()
+    last: list[T] = []
+    failures: list[Exception] = []
+    ended = asyncio.Event()
+
+    def keep(item: T) -> None:
+        last[:] = (item,)
+
+    def fail(failure: Exception) -> None:
+        failures.append(failure)
+        ended.set()
+
+    subscription = SingleAssignmentDisposable()
+    try:
+        subscription.disposable = source.subscribe(
+            keep,
+            _on_thread_of(loop, fail),
+            _on_thread_of(loop, ended.set),
+            scheduler=LoopScheduler(loop),
+        )
+        await ended.wait()
+    finally:
+        subscription.dispose()
+    if failures:
+        raise failures[0]
+    if not last:
+        raise NoItemsError("the stream completed without an item")
+    return last[0]

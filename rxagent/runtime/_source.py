@@ -9,10 +9,11 @@ from contextlib import AsyncExitStack
 from typing import Generic, TypeVar
 
 from reactivex import Observable, abc
-from reactivex.disposable import Disposable
 
 from rxagent.errors import StreamCancelledError
-from rxagent.runtime._loop import Demand, LoopScheduler, call_on, loop_for
+from rxagent.runtime._loop import call_on, closed_error, exit_error
+from rxagent.runtime._portal import Portal, loop_for
+from rxagent.runtime._scheduler import Demand, LoopScheduler
 
 __all__ = ["Sink", "from_async_iterable", "from_producer"]
 
@@ -66,7 +67,7 @@ def from_producer(produce: Callable[[Sink[T]], Awaitable[None]]) -> Observable[T
         A cold observable that emits on the loop of `loop_for`.  An exception of
         ``produce`` is its error.  Disposing, from any thread, cancels the task, so that
         ``finally`` and ``async with`` run at once.  If somebody else cancels the task,
-        the error is `StreamCancelledError`.
+        the error is `StreamCancelledError`; if the program ends, nobody is told.
     """
 
     def subscribe(
@@ -74,55 +75,79 @@ def from_producer(produce: Callable[[Sink[T]], Awaitable[None]]) -> Observable[T
     ) -> abc.DisposableBase:
         loop = loop_for(scheduler)
         demand = scheduler.demand if isinstance(scheduler, LoopScheduler) else None
-        sink = Sink(observer.on_next, demand)
-        context = contextvars.copy_context()
-        task: asyncio.Task[None] | None = None
-
-        async def pump() -> None:
-            try:
-                await produce(sink)
-            except asyncio.CancelledError:
-                if not sink.stopped:
-                    observer.on_error(
-                        StreamCancelledError("the task of this stream was cancelled")
-                    )
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever it is goes downstream
-                if not sink.stopped:
-                    observer.on_error(error)
-            else:
-                if not sink.stopped:
-                    observer.on_completed()
-
-        def ended(task: asyncio.Task[None]) -> None:
-            _running.discard(task)
-            error = None if task.cancelled() else task.exception()
-            if error is not None:
-                loop.call_exception_handler(
-                    {"message": "a subscriber failed", "exception": error, "task": task}
-                )
-
-        def start() -> None:
-            nonlocal task
-            if not sink.stopped:
-                task = loop.create_task(pump(), context=context)
-                _running.add(task)
-                task.add_done_callback(ended)
-
-        def stop() -> None:
-            # Disposed from inside its own on_next, the producer sees `stopped`: to
-            # cancel the running task would hit whatever it awaits next, in finally too.
-            if task is not None and task is not asyncio.current_task():
-                task.cancel()
-
-        def dispose() -> None:
-            sink.stopped = True
-            call_on(loop, stop)
-
-        call_on(loop, start)
-        return Disposable(dispose)
+        pump = _Pump(produce, observer, loop, demand)
+        if not call_on(loop, pump.start):
+            observer.on_error(closed_error())
+        return pump
 
     return Observable(subscribe)
+
+
+class _Pump(abc.DisposableBase, Generic[T]):
+    """One run of a producer, in a task of its own, from subscription to the end."""
+
+    def __init__(
+        self,
+        produce: Callable[[Sink[T]], Awaitable[None]],
+        observer: abc.ObserverBase[T],
+        loop: asyncio.AbstractEventLoop,
+        demand: Demand | None,
+    ) -> None:
+        self._produce = produce
+        self._observer = observer
+        self._loop = loop
+        self._sink = Sink(observer.on_next, demand)
+        self._context = contextvars.copy_context()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start the task.  On the loop."""
+        if not self._sink.stopped:
+            task = self._loop.create_task(self._run(), context=self._context)
+            self._task = task
+            _running.add(task)
+            task.add_done_callback(self._ended)
+
+    def dispose(self) -> None:
+        """Stop the task, from any thread, without waiting for it."""
+        self._sink.stopped = True
+        call_on(self._loop, self._stop)
+
+    def _stop(self) -> None:
+        # Disposed from inside its own on_next, the producer sees `stopped`: to cancel
+        # the running task would hit whatever it awaits next, in finally too.
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        try:
+            await self._produce(self._sink)
+        except asyncio.CancelledError:
+            portal = Portal.of(self._loop)
+            if portal is None or not portal.closing:
+                self._fail(StreamCancelledError("the task of a stream was cancelled"))
+            raise
+        except SystemExit as exit_:
+            self._fail(exit_error(exit_))
+            if Portal.of(self._loop) is None:
+                raise  # a loop of somebody else ends as that one wants it
+        except Exception as error:  # noqa: BLE001 - whatever it is goes downstream
+            self._fail(error)
+        else:
+            if not self._sink.stopped:
+                self._observer.on_completed()
+
+    def _fail(self, error: Exception) -> None:
+        if not self._sink.stopped:
+            self._observer.on_error(error)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        _running.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):  # else the loop has raised it, too
+            self._loop.call_exception_handler(
+                {"message": "a subscriber failed", "exception": error, "task": task}
+            )
 
 
 def from_async_iterable(factory: Callable[[], AsyncIterator[T]]) -> Observable[T]:

@@ -223,14 +223,14 @@ def test_a_lossy_buffer_keeps_what_it_says(
     assert asyncio.run(scenario()) == expected
 
 
-@pytest.mark.parametrize(("overflow", "limit"), [("error", 5), ("suspend", 80)])
+@pytest.mark.parametrize(("overflow", "limit"), [("error", 5), ("suspend", 5 + 65_536)])
 def test_a_source_that_cannot_pause_fails_after_what_fits(
     overflow: Overflow, limit: int
 ) -> None:
     seen: list[int] = []
 
     async def scenario() -> None:
-        items = iterate(just(*range(100)), maxsize=5, overflow=overflow)
+        items = iterate(just(*range(100_000)), maxsize=5, overflow=overflow)
         async for item in items:
             seen.append(item)
 

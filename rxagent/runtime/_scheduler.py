@@ -1,0 +1,135 @@
+"""RxPY's scheduler over an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from reactivex import abc, typing
+from reactivex.disposable import Disposable, SingleAssignmentDisposable
+from reactivex.scheduler.periodicscheduler import PeriodicScheduler
+
+from rxagent.errors import StreamError
+from rxagent.runtime._loop import call_on, closed_error, exit_error, on_loop
+
+__all__ = ["Demand", "LoopScheduler"]
+
+S = TypeVar("S")
+
+
+class Demand:
+    """A switch with which a reader pauses the sources that it reads.
+
+    It travels with the scheduler of the subscription, since every operator hands that
+    to its source.
+
+    Args:
+        loop: Where the sources run.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._resumed = asyncio.Event()
+        self._resumed.set()
+        self.paused = False
+
+    def pause(self) -> None:
+        """Ask the sources to wait.  From any thread."""
+        self._resumed.clear()
+        self.paused = True
+
+    def resume(self) -> None:
+        """Let the sources go on.  From any thread."""
+        # In this order: a pause in between is undone, and the next item pauses again.
+        # The other order could leave a source waiting that nobody resumes.
+        self.paused = False
+        call_on(self._loop, self._resumed.set)
+
+    async def resumed(self) -> None:
+        """Wait while paused."""
+        await self._resumed.wait()
+
+
+class LoopScheduler(PeriodicScheduler):
+    """Schedule on one event loop, from any thread; disposing never waits.
+
+    RxPY's ``AsyncIOThreadSafeScheduler`` blocks in ``dispose`` and can deadlock two
+    loops; ``AsyncIOScheduler`` does not wake the loop from another thread.
+
+    Args:
+        loop: Where actions run.
+        demand: The reader's switch, if it can pause its sources.
+        on_exit: Told that an action tried to exit the program, in place of the loop.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        demand: Demand | None = None,
+        on_exit: Callable[[StreamError], object] | None = None,
+    ) -> None:
+        super().__init__()
+        self.loop = loop
+        self.demand = demand
+        self._on_exit = on_exit
+
+    def schedule(
+        self, action: typing.ScheduledAction[S], state: S | None = None
+    ) -> abc.DisposableBase:
+        """Run ``action`` in a later turn of the loop."""
+        return self.schedule_relative(0.0, action, state)
+
+    def schedule_relative(
+        self,
+        duetime: typing.RelativeTime,
+        action: typing.ScheduledAction[S],
+        state: S | None = None,
+    ) -> abc.DisposableBase:
+        """Run ``action`` after ``duetime``, in seconds or as a ``timedelta``."""
+        delay_s = self.to_seconds(duetime)
+        inner = SingleAssignmentDisposable()
+        timer: asyncio.Handle | None = None
+
+        def fire() -> None:
+            if inner.is_disposed:
+                return
+            try:
+                inner.disposable = self.invoke_action(action, state=state)
+            except SystemExit as exit_:
+                if self._on_exit is None:
+                    raise
+                self._on_exit(exit_error(exit_))
+
+        def start() -> None:
+            nonlocal timer
+            if not inner.is_disposed:
+                timer = self.loop.call_later(delay_s, fire)
+
+        def stop() -> None:
+            if timer is not None:
+                timer.cancel()
+
+        def dispose() -> None:
+            inner.dispose()
+            if delay_s > 0:
+                call_on(self.loop, stop)
+
+        if delay_s > 0:
+            if not call_on(self.loop, start):
+                raise closed_error()
+        elif on_loop(self.loop):
+            self.loop.call_soon(fire)
+        elif not call_on(self.loop, fire):
+            raise closed_error()
+        return Disposable(dispose)
+
+    def schedule_absolute(
+        self,
+        duetime: typing.AbsoluteTime,
+        action: typing.ScheduledAction[S],
+        state: S | None = None,
+    ) -> abc.DisposableBase:
+        """Run ``action`` at ``duetime``."""
+        delay = self.to_datetime(duetime) - self.now
+        return self.schedule_relative(delay, action, state)
