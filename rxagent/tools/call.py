@@ -90,9 +90,7 @@ def run_call(
         if tool.context_parameter is not None:
             seen = ToolContext(context=context, call=call, origin=origin)
             arguments = {**arguments, tool.context_parameter: seen}
-        return run_tool(tool, arguments, report).subscribe(
-            observer, scheduler=scheduler
-        )
+        return run_tool(tool, arguments, report, observer, scheduler)
 
     return Observable(subscribe)
 

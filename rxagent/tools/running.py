@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextvars
 import inspect
 from collections.abc import (
-    AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
+    Callable,
     Generator,
     Iterator,
 )
@@ -25,7 +25,7 @@ from reactivex.disposable import (
 from reactivex.scheduler import CurrentThreadScheduler
 
 from rxagent.errors import StreamCancelledError, ToolError
-from rxagent.runtime import from_async_iterable, iterate
+from rxagent.runtime import Sink, from_producer, iterate
 from rxagent.tools.report import Report, ToolEvent
 from rxagent.tools.threads import GeneratorSteps, in_thread
 from rxagent.tools.tool import AnyTool
@@ -37,79 +37,108 @@ _FATAL = (ToolError, StreamCancelledError)
 
 
 def run_tool(
-    tool: AnyTool, arguments: dict[str, object], report: Report
-) -> Observable[ToolEvent]:
-    """Run ``tool`` for each subscription.
+    tool: AnyTool,
+    arguments: dict[str, object],
+    report: Report,
+    observer: abc.ObserverBase[ToolEvent],
+    scheduler: abc.SchedulerBase | None,
+) -> abc.DisposableBase:
+    """Run ``tool`` for a subscription, once that can be disposed.
 
     Args:
         tool: What runs.
         arguments: Checked, by name, with the context if it takes one.
         report: Makes the events.
+        observer: Gets the tool's start, its progress and its end.
+        scheduler: Of the subscription.
 
     Returns:
-        A cold observable of the tool's start, its progress and its end.
+        What stops it.
     """
-    if tool.runs == "as_stream":
-        body = _subscribed(tool, arguments, report)
-    else:
-        body = from_async_iterable(lambda: _awaited(tool, arguments, report))
+    context = contextvars.copy_context()
+    running = SingleAssignmentDisposable()
 
-    def subscribe(
-        observer: abc.ObserverBase[ToolEvent],
-        scheduler: abc.SchedulerBase | None = None,
-    ) -> abc.DisposableBase:
-        context = contextvars.copy_context()
-        running = SingleAssignmentDisposable()
+    def start() -> abc.DisposableBase:
+        if tool.runs == "as_stream":
+            return _subscribe(tool, arguments, report, observer, scheduler)
 
-        def start() -> None:
-            observer.on_next(report.started())
-            if not running.is_disposed:
-                running.disposable = body.subscribe(observer, scheduler=scheduler)
+        async def produce(sink: Sink[ToolEvent]) -> None:
+            await _run(tool, arguments, report, sink)
 
-        def begin(_: abc.SchedulerBase, __: object = None) -> None:
-            context.run(start)
+        return from_producer(produce).subscribe(observer, scheduler=scheduler)
 
-        # On the trampoline of this thread, as `reactivex.of` does it: only when whoever
-        # subscribes can dispose, so that leaving at the start leaves nothing running.
-        begun = CurrentThreadScheduler.singleton().schedule(begin)
-        return CompositeDisposable(begun, running)
+    def begin(_: abc.SchedulerBase, __: object = None) -> None:
+        observer.on_next(report.started())
+        if not running.is_disposed:
+            running.disposable = context.run(start)
 
-    return Observable(subscribe)
+    # On the trampoline of this thread, as `reactivex.of` does it: once whoever is
+    # subscribing can dispose, so that who leaves at the start leaves no tool running.
+    begun = CurrentThreadScheduler.singleton().schedule(begin)
+    return CompositeDisposable(begun, running)
 
 
-async def _awaited(
-    tool: AnyTool, arguments: dict[str, object], report: Report
-) -> AsyncGenerator[ToolEvent]:
-    result: object = None
+async def _run(
+    tool: AnyTool,
+    arguments: dict[str, object],
+    report: Report,
+    sink: Sink[ToolEvent],
+) -> None:
+    downstream_failed = False
+
+    def progress(item: object) -> None:
+        nonlocal downstream_failed
+        try:
+            sink.emit(report.progress(item))
+        except BaseException:
+            downstream_failed = True
+            raise
+
     try:
-        async with AsyncExitStack() as stack:
-            body = partial(tool.function, **arguments)
-            made: object = (
-                body()
-                if tool.runs == "on_loop"
-                else await in_thread(lambda: _read_through(body()))
-            )
-            while inspect.isawaitable(made) and not _is_observable(made):
-                made = await made
-            items = _items(made)
-            if items is None:
-                result = made
-            else:
-                if (aclose := getattr(items, "aclose", None)) is not None:
-                    stack.push_async_callback(aclose)
-                async for result in items:
-                    yield report.progress(result)
-                if isinstance(items, GeneratorSteps) and items.returned is not None:
-                    result = items.returned
+        result = await _result(tool, arguments, progress, sink)
     except _FATAL:
         raise
     except SystemExit as error:
         # It would end the thread of the event loop, and everything that runs on it.
         raise ToolError(tool.name, f"tried to exit the program ({error})") from error
-    except Exception as error:  # noqa: BLE001 - the model sees it
-        yield report.failed(error)
+    except Exception as error:
+        if downstream_failed:
+            raise
+        sink.emit(report.failed(error))  # the model sees it
     else:
-        yield report.finished(result)
+        sink.emit(report.finished(result))
+
+
+async def _result(
+    tool: AnyTool,
+    arguments: dict[str, object],
+    progress: Callable[[object], None],
+    sink: Sink[ToolEvent],
+) -> object:
+    body = partial(tool.function, **arguments)
+    made: object = (
+        body()
+        if tool.runs == "on_loop"
+        else await in_thread(lambda: _read_through(body()))
+    )
+    while inspect.isawaitable(made) and not _is_observable(made):
+        made = await made
+    items = _items(made)
+    if items is None:
+        return made
+    result: object = None
+    async with AsyncExitStack() as stack:
+        if (aclose := getattr(items, "aclose", None)) is not None:
+            stack.push_async_callback(aclose)
+        async for result in items:
+            progress(result)
+            if sink.stopped:
+                return None
+            if sink.paused:
+                await sink.resumed()
+        if isinstance(items, GeneratorSteps) and items.returned is not None:
+            return items.returned
+    return result
 
 
 def _read_through(made: object) -> object:
@@ -150,49 +179,45 @@ def _is_generator(made: object) -> TypeGuard[Generator[object, None, object]]:
     return isinstance(made, Generator)
 
 
-def _subscribed(
-    tool: AnyTool, arguments: dict[str, object], report: Report
-) -> Observable[ToolEvent]:
-    def subscribe(
-        observer: abc.ObserverBase[ToolEvent],
-        scheduler: abc.SchedulerBase | None = None,
-    ) -> abc.DisposableBase:
-        result: object = None
-        downstream_failed = False
+def _subscribe(
+    tool: AnyTool,
+    arguments: dict[str, object],
+    report: Report,
+    observer: abc.ObserverBase[ToolEvent],
+    scheduler: abc.SchedulerBase | None,
+) -> abc.DisposableBase:
+    """Call a function that returns an observable, and subscribe to that."""
+    result: object = None
+    downstream_failed = False
 
-        def on_next(item: object) -> None:
-            nonlocal result, downstream_failed
-            result = item
-            try:
-                observer.on_next(report.progress(item))
-            except BaseException:
-                downstream_failed = True
-                raise
-
-        def on_error(error: Exception) -> None:
-            # Sources give what a subscriber raises back to it, as if it were theirs.
-            if downstream_failed or isinstance(error, _FATAL):
-                observer.on_error(error)
-            else:
-                end(report.failed(error))
-
-        def end(event: ToolEvent) -> None:
-            observer.on_next(event)
-            observer.on_completed()
-
+    def on_next(item: object) -> None:
+        nonlocal result, downstream_failed
+        result = item
         try:
-            made = tool.function(**arguments)
-        except Exception as error:  # noqa: BLE001 - the tool's, so the model sees it
-            on_error(error)
-            return Disposable()
-        if not _is_observable(made):
-            end(report.finished(made))  # the annotation promised too much
-            return Disposable()
-        return made.subscribe(
-            on_next,
-            on_error,
-            lambda: end(report.finished(result)),
-            scheduler=scheduler,
-        )
+            observer.on_next(report.progress(item))
+        except BaseException:
+            downstream_failed = True
+            raise
 
-    return Observable(subscribe)
+    def on_error(error: Exception) -> None:
+        # Sources give what a subscriber raises back to it, as if it were theirs.
+        if downstream_failed or isinstance(error, _FATAL):
+            observer.on_error(error)
+        else:
+            end(report.failed(error))
+
+    def end(event: ToolEvent) -> None:
+        observer.on_next(event)
+        observer.on_completed()
+
+    try:
+        made = tool.function(**arguments)
+    except Exception as error:  # noqa: BLE001 - the tool's, so the model sees it
+        on_error(error)
+        return Disposable()
+    if not _is_observable(made):
+        end(report.finished(made))  # the annotation promised too much
+        return Disposable()
+    return made.subscribe(
+        on_next, on_error, lambda: end(report.finished(result)), scheduler=scheduler
+    )
