@@ -62,6 +62,8 @@ __all__ = [
     "ModelNotFoundError",
     "ModelTimeoutError",
     "NoItemsError",
+    "NoJsonError",
+    "OutputError",
     "OverloadedError",
     "ProviderStreamError",
     "RateLimitError",
