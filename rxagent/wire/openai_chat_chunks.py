@@ -76,8 +76,10 @@ class ChunkReader:
         """From now on, a string may end or begin with half of a pair."""
         self._joiner = self._joiner or SurrogateJoiner()
 
-    def read(self, chunk: dict[str, object], out: list[ChatEvent]) -> None:
-        """Read a chunk, or a whole completion, and append its events to ``out``.
+    def read(
+        self, chunk: dict[str, object], out: list[ChatEvent], *, whole: bool = False
+    ) -> None:
+        """Read a chunk, or a ``whole`` completion, and append its events to ``out``.
 
         Raises:
             ModelError: If it reports an error, or is not what it should be.  What was
@@ -89,7 +91,7 @@ class ChunkReader:
         if (value := chunk.get("model")) and value != self._model:
             self._model = self._whole(value) or self._model
         if choices := chunk.get("choices"):
-            self._choices(choices, out)
+            self._choices(choices, out, whole=whole)
         # Some servers hide it in the choice that ends the answer.
         if chunk.get("usage") or "x_groq" in chunk or self.finish_reason:
             report = usage_report(chunk, with_text=len(out) > before)
@@ -143,7 +145,10 @@ class ChunkReader:
             return None
         return self._meter.usage(_everything(self._answer.message(truncated=True)))
 
-    def _choices(self, choices: object, out: list[ChatEvent]) -> None:
+    def _choices(self, choices: object, out: list[ChatEvent], *, whole: bool) -> None:
+        # Perplexity sends both: the delta of a whole answer is empty, and the message
+        # of a chunk is all that came before.
+        place, elsewhere = ("message", "delta") if whole else ("delta", "message")
         if not is_array(choices):
             raise self._malformed("choices", choices)
         for choice in choices:
@@ -152,9 +157,9 @@ class ChunkReader:
             if choice.get("index"):
                 continue
             self.has_begun = True
-            delta = choice.get("delta")
+            delta = choice.get(place)
             if delta is None:
-                delta = choice.get("message")
+                delta = choice.get(elsewhere)
             if is_object(delta):
                 self._delta(delta, out)
             elif delta is not None:

@@ -252,6 +252,8 @@ def _family(
             return OverloadedError, "", None
         case 408:
             return ServerError, "", None
+        case 409:  # a lock that another request holds
+            return BadRequestError, "", True
         case _ if status >= 500:
             return ServerError, "", None
         case _:

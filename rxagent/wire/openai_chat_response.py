@@ -172,7 +172,7 @@ class OpenAIChatDecoder:
             completion = self._unusual_whole(text)
         if not is_object(completion):
             raise error_of_payload(self._provider, completion)
-        self._reader.read(completion, out)
+        self._reader.read(completion, out, whole=True)
         if not self._reader.has_begun:
             raise self._malformed(text)
 

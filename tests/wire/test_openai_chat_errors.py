@@ -64,6 +64,7 @@ def openai(message: str, **members: object) -> dict[str, object]:
         (502, b"<html></html>", ServerError, True),
         (504, b"", ServerError, True),
         (408, b"", ServerError, True),
+        (409, b"", BadRequestError, True),
         (503, b"", OverloadedError, True),
         (529, b"", OverloadedError, True),
         (599, b"", ServerError, True),

@@ -643,6 +643,20 @@ def test_an_error_carries_the_tokens_that_were_counted() -> None:
     assert other.usage is None
 
 
+def test_a_choice_with_both_a_message_and_a_delta_is_read_once() -> None:
+    """As Perplexity sends them, in one piece and streamed."""
+
+    def choice(message: str, delta: str, reason: str | None) -> Json:
+        said = {"message": {"content": message}, "delta": {"content": delta}}
+        return {"choices": [{"index": 0, **said, "finish_reason": reason}]}
+
+    at_once = json.dumps(choice("Hello", "", "stop")).encode()
+    in_pieces = sse(choice("Hel", "Hel", None), choice("Hello", "lo", "stop"))
+
+    assert decode([at_once]).response.message == AssistantMessage.of("Hello")
+    assert decode([in_pieces]).response.message == AssistantMessage.of("Hello")
+
+
 def test_a_completion_may_hold_half_of_a_pair() -> None:
     data = b'{"choices":[{"message":{"content":"a\\ud83d"},"finish_reason":"stop"}]}'
 
