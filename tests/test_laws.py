@@ -22,6 +22,7 @@ from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import AssistantMessage
 from rxagent.operators import (
+    coalesce,
     concat_each,
     expand_rounds,
     just,
@@ -80,6 +81,7 @@ def _twice(item: object) -> Observable[object]:
 _Operator: TypeAlias = Callable[[Observable[Any]], Observable[Any]]
 
 OPERATORS: Mapping[str, Callable[[], _Operator]] = {
+    "coalesce": lambda: coalesce(1),
     "concat_each": lambda: concat_each(_twice),
     "expand_rounds": lambda: _one_round,
     "one_finished": lambda: one_finished("law"),

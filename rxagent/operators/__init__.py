@@ -1,5 +1,6 @@
 """Operators over streams of events: no IO, no vendor, no clock but the scheduler's."""
 
+from rxagent.operators._coalesce import coalesce
 from rxagent.operators._concat_each import concat_each
 from rxagent.operators._expand_rounds import expand_rounds
 from rxagent.operators._just import just
@@ -9,6 +10,7 @@ from rxagent.operators._texts import texts
 from rxagent.operators._transduce import transduce
 
 __all__ = [
+    "coalesce",
     "concat_each",
     "expand_rounds",
     "just",

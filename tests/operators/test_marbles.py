@@ -14,6 +14,7 @@ from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
 from rxagent.messages import AssistantMessage
 from rxagent.operators import (
+    coalesce,
     concat_each,
     expand_rounds,
     just,
@@ -66,6 +67,15 @@ def _concat(cold: Cold) -> Callable[[Observable[Any]], Observable[Any]]:
 
 
 _CASES: Mapping[str, tuple[Callable[[Cold], Any], Mapping[str, object]]] = {
+    "coalesce": (
+        lambda _: coalesce(5),
+        {
+            **{letter: TextDelta(text=letter) for letter in "abcd"},
+            "x": TextDelta(text="bc"),
+            "R": R,
+            "F": F,
+        },
+    ),
     "concat_each": (_concat, {}),
     "expand_rounds": (_expand, {}),
     "just": (lambda _: just("a", "b"), {}),
