@@ -69,12 +69,15 @@ class ChunkReader:
         self._joiner: SurrogateJoiner[_Channel | int | None] | None = None
         self._id: str | None = None
         self._model: str | None = None
+        self.is_plain = think_tags is None
+        """Whether text needs nothing but to be passed on."""
         self.has_begun = False
         self.finish_reason: str | None = None
 
     def expect_surrogates(self) -> None:
         """From now on, a string may end or begin with half of a pair."""
         self._joiner = self._joiner or SurrogateJoiner()
+        self.is_plain = False
 
     def read(
         self, chunk: dict[str, object], out: list[ChatEvent], *, whole: bool = False
@@ -99,11 +102,6 @@ class ChunkReader:
                 self._meter.report(report)
         if chunk.get("error") or "error" in (chunk.get("object"), chunk.get("type")):
             raise error_of_payload(self._provider, chunk)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether text needs nothing but to be passed on."""
-        return self._joiner is None and self._think_tags is None
 
     def text(self, piece: str, out: list[ChatEvent]) -> None:
         """Take a piece of plain text."""

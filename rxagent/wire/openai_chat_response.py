@@ -60,6 +60,12 @@ class OpenAIChatDecoder:
         out: list[ChatEvent] = []
         try:
             if self._sse:
+                # The common case: a read is one event that repeats the one before.
+                if self._reader.is_plain and self._sse.is_between_events:
+                    text = self._repeated.text_of_read(item)
+                    if text is not None and not self._is_done:
+                        self._reader.text(text, out)
+                        return out
                 for event in self._sse.feed(item):
                     self._event(event, out)
             else:

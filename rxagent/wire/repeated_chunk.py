@@ -24,11 +24,13 @@ class RepeatedChunk:
     value with another string in that place.  Anything else has to be read whole.
     """
 
-    __slots__ = ("_head", "_misses", "_tail")
+    __slots__ = ("_head", "_misses", "_read_head", "_read_tail", "_tail")
 
     def __init__(self) -> None:
         self._head = ""
         self._tail = ""
+        self._read_head = b""
+        self._read_tail = b""
         self._misses = 0
 
     def text_of(self, data: str) -> str | None:
@@ -39,6 +41,22 @@ class RepeatedChunk:
             return None
         try:
             text: object = from_json(f'"{data[start:end]}"')
+        except ValueError:
+            return None
+        self._misses = 0
+        return text if isinstance(text, str) else None
+
+    def text_of_read(self, read: bytes) -> str | None:
+        """The text of a read that is one event and nothing else; else ``None``.
+
+        Ask only between two events.
+        """
+        head, tail = self._read_head, self._read_tail
+        start, end = len(head), len(read) - len(tail)
+        if not (0 < start <= end and read.startswith(head) and read.endswith(tail)):
+            return None
+        try:
+            text: object = from_json(b'"%b"' % read[start:end])
         except ValueError:
             return None
         self._misses = 0
@@ -61,6 +79,9 @@ class RepeatedChunk:
         head, said, tail = place.groups()
         if from_json(f'"{said}"') == text:
             self._head, self._tail = head, tail
+            one_line = "\n" not in data and "\r" not in data
+            self._read_head = f"data: {head}".encode() if one_line else b""
+            self._read_tail = f"{tail}\n\n".encode()
 
 
 def _only_text(chunk: dict[str, object]) -> str | None:

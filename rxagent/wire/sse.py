@@ -43,6 +43,13 @@ class SseDecoder:
         self._data: list[bytes] = []
         self._name = b""
 
+    @property
+    def is_between_events(self) -> bool:
+        """Whether nothing waits for what the next read brings."""
+        return not (
+            self._line or self._data or self._name or self._after_cr or self._head
+        )
+
     def feed(self, chunk: bytes, /) -> list[SseEvent]:
         """Take the bytes of one read; return the events that are complete."""
         # The common case: a read is one event of one line.

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rxagent.wire import SseDecoder
 from rxagent.wire.repeated_chunk import RepeatedChunk
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -29,6 +30,37 @@ def test_a_chunk_that_differs_in_its_text_alone_is_read(
     data = json.dumps(chunk(second), ensure_ascii=is_ascii)
 
     assert learned(first).text_of(data) == second
+    assert learned(first).text_of_read(f"data: {data}\n\n".encode()) == second
+
+
+@given(st.binary())
+def test_a_read_that_is_read_is_one_event(body: bytes) -> None:
+    """Newlines, broken UTF-8 and a second event in the place of the text."""
+    read = f"data: {json.dumps(chunk('PLACE'))}\n\n".encode().replace(b"PLACE", body)
+
+    text = learned().text_of_read(read)
+
+    if text is not None:
+        [event] = SseDecoder().feed(read)
+        assert json.loads(event.data) == chunk(text)
+
+
+def test_two_events_in_a_read_are_not_read_as_one() -> None:
+    one = f"data: {json.dumps(chunk('a'))}\n\n".encode()
+
+    assert learned().text_of_read(one) == "a"
+    assert learned().text_of_read(one + one) is None
+    assert learned().text_of_read(one[:-1]) is None
+    assert learned().text_of_read(b"event: error\n" + one) is None
+
+
+def test_data_of_several_lines_is_learned_for_events_and_not_for_reads() -> None:
+    data = json.dumps(chunk("a"), indent=1)
+    repeated = RepeatedChunk()
+    repeated.learn(data, chunk("a"))
+
+    assert repeated.text_of(data) == "a"
+    assert repeated.text_of_read(f"data: {data}\n\n".encode()) is None
 
 
 @given(st.text())
