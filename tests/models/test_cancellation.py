@@ -1,0 +1,103 @@
+"""Law 5 over real HTTP: however a stream is left, the server sees it at once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+
+import pytest
+from reactivex import Observable
+from reactivex import operators as ops
+
+from rxagent import Agent
+from rxagent.events import ChatEvent
+from rxagent.models import OpenAIChat
+from rxagent.runtime import block, iterate, run
+from tests.runtime.leaving import WAYS
+from tests.runtime.upstream import SECONDS, Upstream, open_sockets
+
+TIMES = 40  # of each of the five ways
+
+
+def agent_of(upstream: Upstream) -> Agent:
+    return Agent(OpenAIChat(model="m", base_url=upstream.base_url, api_key="k"))
+
+
+async def has_left(upstream: Upstream) -> float:
+    return await asyncio.to_thread(upstream.left.get, True, SECONDS)
+
+
+async def settled() -> None:
+    """Let tasks that are about to end do so; fail if there are others."""
+    for _ in range(1_000):
+        if asyncio.all_tasks() == {asyncio.current_task()}:
+            return
+        await asyncio.sleep(0)
+    raise AssertionError(f"tasks are left: {asyncio.all_tasks()}")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_leaving_closes_the_connection_and_leaves_nothing(way: str) -> None:
+    leave: Callable[[Observable[ChatEvent]], Awaitable[float]] = WAYS[way]
+
+    async def scenario() -> None:
+        agent = agent_of(upstream)
+        await leave(agent.stream("hi"))  # builds the client
+        await has_left(upstream)
+        await settled()
+        sockets, threads = open_sockets(), threading.active_count()
+        for _ in range(TIMES):
+            left_at = await leave(agent.stream("hi"))
+            assert await has_left(upstream) >= left_at
+        await settled()
+        assert open_sockets() <= sockets
+        assert threading.active_count() <= threads
+
+    with Upstream(items=3) as upstream:
+        asyncio.run(scenario(), debug=True)
+
+
+def test_leaving_before_a_byte_has_come_closes_the_connection() -> None:
+    async def scenario() -> None:
+        subscription = agent_of(upstream).stream("hi").subscribe()
+        await asyncio.to_thread(upstream.asked.get, True, SECONDS)
+        subscription.dispose()
+        await has_left(upstream)
+        await settled()
+
+    with Upstream(items=0) as upstream:
+        asyncio.run(scenario(), debug=True)
+
+
+def test_leaving_while_the_reader_is_behind_closes_the_connection() -> None:
+    """The source is paused then, and must wake up to be cancelled."""
+
+    async def scenario() -> None:
+        async with aclosing(iterate(agent.stream("hi"), maxsize=4)) as items:
+            await anext(items)
+            await asyncio.to_thread(upstream.stalled)
+        await has_left(upstream)
+        await settled()
+
+    with Upstream(items=10_000, chars=10_000) as upstream:
+        agent = agent_of(upstream)
+        asyncio.run(scenario(), debug=True)
+
+        blocking = block(agent.stream("hi"), maxsize=4)
+        next(blocking)
+        blocking.close()
+        upstream.left.get(timeout=SECONDS)
+
+
+def test_leaving_on_the_portal_closes_the_connection() -> None:
+    with Upstream(items=3) as upstream:
+        agent = agent_of(upstream)
+        for _ in range(20):
+            for _ in agent.stream("hi"):
+                break
+            upstream.left.get(timeout=SECONDS)
+            run(agent.stream("hi").pipe(ops.take(1)))
+            upstream.left.get(timeout=SECONDS)
+        assert upstream.left.empty()
