@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import weakref
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
@@ -70,6 +71,9 @@ class Http:
         self._given = client
         self._clients: dict[asyncio.AbstractEventLoop, Client] = {}
         self._lifetimes: dict[asyncio.AbstractEventLoop, AsyncGenerator[Client]] = {}
+        # Held from outside until then: sockets that are garbage together with this
+        # object would be lost before anything could close them.
+        weakref.finalize(self, self._lifetimes.clear).atexit = False
 
     @asynccontextmanager
     async def post(
