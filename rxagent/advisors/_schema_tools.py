@@ -6,12 +6,9 @@ from dataclasses import replace
 from reactivex import Observable
 from reactivex import operators as ops
 
+from rxagent.advisors._choice_prompt import choice_messages
+from rxagent.advisors._choice_schema import choice_schema, read_choice
 from rxagent.advisors._plain_history import plain_history
-from rxagent.advisors._schema_choice import (
-    choice_messages,
-    choice_schema,
-    read_choice,
-)
 from rxagent.advisors._tool_likeness import Ranking, by_spelling
 from rxagent.chain import Advisor, Order, around, named
 from rxagent.errors import ConfigurationError, RequestError
@@ -100,7 +97,7 @@ def schema_tools(
         tools = offered(request)
         if not tools:
             return just(_for_answer(request)).pipe(inner)
-        turn = _Turn(request, tools)
+        turn = _Turn(request)
         asked = _for_choice(request, tools, max_tokens=max_choice_tokens)
         return just(asked).pipe(
             inner,
@@ -119,9 +116,8 @@ def schema_tools(
 class _Turn:
     """Takes the choice of one request: holds its text back, and says what follows."""
 
-    def __init__(self, request: ChatRequest, tools: Sequence[ToolSpec]) -> None:
+    def __init__(self, request: ChatRequest) -> None:
         self._request = request
-        self._tools = tools
         self._held: list[TextDelta] = []
         self._declined: ChatResponse | None = None
 
@@ -159,7 +155,7 @@ class _Turn:
 
     def _chosen(self, event: Finished) -> Iterable[ChatEvent]:
         response = event.response
-        choice = read_choice(response, self._tools)
+        choice = read_choice(response)
         if choice is None:
             self._declined = response
             return ()
@@ -210,12 +206,11 @@ def _for_choice(
 
 
 def _for_answer(request: ChatRequest) -> ChatRequest:
-    return replace(
-        request,
-        messages=plain_history(request.messages),
-        tools=(),
-        options=replace(request.options, tool_choice=None, parallel_tool_calls=None),
-    )
+    request = replace(request, messages=plain_history(request.messages))
+    if not request.tools:
+        return request
+    options = replace(request.options, tool_choice=None, parallel_tool_calls=None)
+    return replace(request, tools=(), options=options)
 
 
 def _rounds(messages: Iterable[Message]) -> int:

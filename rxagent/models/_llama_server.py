@@ -1,28 +1,29 @@
-"""A llama.cpp server inside this process, by xllamacpp, an optional package."""
+"""A llama.cpp server in a child process, started when it is first needed."""
 
 from __future__ import annotations
 
-import importlib
+import json
 import logging
 import secrets
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TypedDict, cast
 
 from rxagent.errors import ModelConnectionError, ServerError
 from rxagent.types import Exchange
 
 __all__ = ["Address", "LlamaServer", "LlamaSettings"]
 
-# Prompts that the server keeps in memory, to go on from; its own default is 8 GiB.
-_PROMPT_CACHE_MIB = 512
-_SILENT = -1
-_VERBOSE = 3
+_CHILD = Path(__file__).with_name("_llama_child.py")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +32,14 @@ class LlamaSettings:
 
     Args:
         path: Of a GGUF file.
+        name: Of the model.
         threads: For computing.
         context_tokens: Longest prompt and answer together, in tokens.
         verbose: Let llama.cpp write its log to stderr.
     """
 
-    path: Path
+    path: str
+    name: str
     threads: int
     context_tokens: int
     verbose: bool
@@ -50,8 +53,15 @@ class Address:
     key: str = field(repr=False)
 
 
+class _Said(TypedDict, total=False):
+    """What the child says: one of the two."""
+
+    url: str
+    error: str
+
+
 class LlamaServer:
-    """Started on first use, once; stopped for good.
+    """Started on first use, by whoever comes first; stopped for good.
 
     It stops, too, when nobody holds it any more, and when the program ends.
 
@@ -74,140 +84,136 @@ class LlamaServer:
         self._lock = threading.Lock()
         self._started: Future[Exchange] | None = None
         self._starting: threading.Thread | None = None
-        self._stopped = False
-        # Whoever drops the last reference ends its requests and joins its threads.
-        # A server that is left to the end of the interpreter can crash it.
-        self._native: list[_Native] = []
-        weakref.finalize(self, self._native.clear)
+        self._closed = False
+        self._children: list[subprocess.Popen[bytes]] = []  # the one that serves
+        # Here, so that at the end of the program streams are cancelled first.
+        weakref.finalize(self, _end_all, self._children)
 
     def start(self) -> Future[Exchange]:
         """Start in a thread of its own, unless that is under way or done.
 
         Returns:
-            A future that cannot be cancelled.  A start that failed is tried again by
-            the next call.
+            A future that cannot be cancelled.  The next call tries again after a start
+            that failed, and after a server that died.
         """
         with self._lock:
-            if self._stopped:
+            if self._closed:
                 failed = Future[Exchange]()
-                failed.set_exception(self._closed())
+                failed.set_exception(self._closed_error())
                 return failed
             started = self._started
-            if started is None or (started.done() and started.exception()):
+            if started is None or (started.done() and not self._is_alive()):
                 self._started = started = Future[Exchange]()
                 started.set_running_or_notify_cancel()
-                # No daemon: the interpreter must not end while native code loads.
                 self._starting = threading.Thread(
-                    target=self._load, args=(started,), name="rxagent-load"
+                    target=self._load,
+                    args=(started,),
+                    name="rxagent-load",
+                    daemon=True,  # the end of the program does not wait for a model
                 )
                 self._starting.start()
             return started
 
     def close(self) -> None:
-        """Stop for good and wait for the end."""
+        """Stop for good, also a start that is under way, and wait for the end."""
         with self._lock:
-            self._stopped = True
-            self._native.clear()
+            self._closed = True
+            _end_all(self._children)
             starting = self._starting
         if starting is not None:
             starting.join()
 
+    def _is_alive(self) -> bool:
+        return bool(self._children) and self._children[0].poll() is None
+
     def _load(self, started: Future[Exchange]) -> None:
-        path = self._settings.path
+        settings = self._settings
+        path = Path(settings.path)
+        began = time.perf_counter()
         try:
+            megabytes = path.stat().st_size / 1e6
             self._log.info(
-                "loading %s (%.0f MB) from %s",
-                path.stem,
-                path.stat().st_size / 1e6,
-                path.parent,
+                "loading %s (%.0f MB) from %s", settings.name, megabytes, path.parent
             )
-            began = time.perf_counter()
-            exchange = self._serve()
+            exchange = self._connect(self._serve())
             seconds = time.perf_counter() - began
-            self._log.info("%s is ready in %.1f s", path.stem, seconds)
+            self._log.info("%s is ready in %.1f s", settings.name, seconds)
         except Exception as error:  # noqa: BLE001 - raised again where it is awaited
             started.set_exception(error)
         else:
             started.set_result(exchange)
 
-    def _serve(self) -> Exchange:
+    def _serve(self) -> Address:
         key = secrets.token_urlsafe(24)
-        try:
-            native = _start(self._settings, key=key)
-        except RuntimeError as error:
-            raise ServerError(
-                f"llama.cpp cannot load {self._settings.path}; is the file complete, "
-                "of a model that can chat, and not newer than the installed "
-                "xllamacpp? verbose=True shows llama.cpp's log",
-                provider="llama.cpp",
-                retryable=False,
-            ) from error
-        address = Address(url=native.listening_address, key=key)
-        with self._lock:
-            if self._stopped:
-                raise self._closed()
-            self._native.append(native)
-        return self._connect(address)
+        with tempfile.TemporaryFile() as complaints:
+            child = self._spawn(None if self._settings.verbose else complaints.fileno())
+            said = _told(child, {**asdict(self._settings), "key": key})
+            if url := said.get("url"):
+                return Address(url=url, key=key)
+            _end_all([child])
+            if self._closed:
+                raise self._closed_error()
+            complaints.seek(0)
+            log = complaints.read().decode(errors="replace")
+        raise self._failed(_reason(log) or said.get("error") or _last_words(child))
 
-    def _closed(self) -> ModelConnectionError:
+    def _spawn(self, stderr: int | None) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._closed:
+                raise self._closed_error()
+            child = subprocess.Popen(
+                [sys.executable, "-P", str(_CHILD)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                bufsize=0,  # no locks, which a daemon thread could hold at the end
+            )
+            _end_all(self._children)  # one that died
+            self._children[:] = [child]
+            return child
+
+    def _failed(self, reason: str) -> ServerError:
+        return ServerError(
+            f"llama.cpp cannot load {self._settings.path}: {reason}; is the file "
+            "complete, and its kind of model known to the installed xllamacpp? "
+            "verbose=True shows the whole log",
+            provider="llama.cpp",
+            retryable=False,
+        )
+
+    def _closed_error(self) -> ModelConnectionError:
         return ModelConnectionError(
-            f"the local model {self._settings.path.stem} is closed; make a new one",
+            f"the local model {self._settings.name} is closed; make a new LocalChat",
             provider="llama.cpp",
             retryable=False,
         )
 
 
-class _Native(Protocol):
-    """The part of ``xllamacpp.Server`` that is used here; it has no types."""
-
-    @property
-    def listening_address(self) -> str: ...
-
-
-class _Cpu(Protocol):
-    n_threads: int
-
-
-class _Model(Protocol):
-    path: str
+def _told(child: subprocess.Popen[bytes], settings: Mapping[str, object]) -> _Said:
+    """Give ``child`` its settings, and return what it says when it is ready."""
+    assert child.stdin is not None, "Popen was asked for a pipe"
+    assert child.stdout is not None, "Popen was asked for a pipe"
+    with suppress(BrokenPipeError):  # it is dead, and will say nothing
+        child.stdin.write(f"{json.dumps(settings)}\n".encode())
+    with child.stdout as stdout:
+        line = stdout.readline()
+    return cast("_Said", json.loads(line)) if line else {}
 
 
-class _Params(Protocol):
-    model: _Model
-    model_alias: set[str]
-    api_keys: list[str]
-    port: int
-    ui: bool
-    use_jinja: bool
-    n_ctx: int
-    n_parallel: int
-    cache_ram_mib: int
-    cpuparams: _Cpu
-    cpuparams_batch: _Cpu
-    verbosity: int
+def _end_all(children: Iterable[subprocess.Popen[bytes]]) -> None:
+    for child in children:
+        child.kill()  # it only computes, so there is nothing to lose
+        child.wait()
+        if child.stdin is not None:
+            child.stdin.close()
 
 
-class _Xllamacpp(Protocol):
-    """The part of the module ``xllamacpp`` that is used here."""
+def _reason(log: str) -> str:
+    """The line of llama.cpp's log that says most, without its time and level."""
+    errors = [line.partition(" E ")[2].strip() for line in log.splitlines()]
+    telling = [line for line in errors if "error loading model" in line]
+    return (telling or [line for line in errors if line] or [""])[0]
 
-    def CommonParams(self) -> _Params: ...  # noqa: N802 - its name
-    def Server(self, params: _Params, /) -> _Native: ...  # noqa: N802
 
-
-def _start(settings: LlamaSettings, *, key: str) -> _Native:
-    xllamacpp = cast("_Xllamacpp", importlib.import_module("xllamacpp"))
-    params = xllamacpp.CommonParams()
-    params.model.path = str(settings.path)
-    params.model_alias = {settings.path.stem}
-    params.port = 0
-    # Any page in a browser may talk to a port of this machine; it has no key.
-    params.api_keys = [key]
-    params.ui = False
-    params.use_jinja = True
-    params.n_ctx = settings.context_tokens
-    params.n_parallel = 1
-    params.cache_ram_mib = _PROMPT_CACHE_MIB
-    params.cpuparams.n_threads = settings.threads
-    params.cpuparams_batch.n_threads = settings.threads
-    params.verbosity = _VERBOSE if settings.verbose else _SILENT
-    return xllamacpp.Server(params)
+def _last_words(child: subprocess.Popen[bytes]) -> str:
+    return f"its process ended with status {child.returncode}"

@@ -46,7 +46,7 @@ _INSTRUCTION = "You are a helpful assistant."
 
 
 class LocalChat:
-    """A model that runs in this process, by llama.cpp: no key, no network.
+    """A model that runs on this machine, by llama.cpp: no key, no network.
 
     ::
 
@@ -54,10 +54,10 @@ class LocalChat:
         [ LocalChat() ]                   one request a question, one after the other
         ----a--b--(F,|)
 
-    The model is loaded by the first subscription, in a thread, and shared by all others
-    from any thread or event loop; they take turns.  Disposing a stream frees the model
+    The first subscription loads the model, into a child process; all others share it,
+    from any thread or event loop, and take turns.  Disposing a stream frees the model
     at once.  `close`, a ``with`` block, garbage collection or the end of the program
-    unload it.  The logger ``rxagent.models.local_chat`` tells what is loaded.
+    ends the child.  The logger ``rxagent.models.local_chat`` tells what is loaded.
 
     Args:
         model: A GGUF file.  Default: SmolLM2-135M-Instruct, of the package
@@ -96,7 +96,8 @@ class LocalChat:
         self._name = path.stem
         self._server = LlamaServer(
             LlamaSettings(
-                path=path,
+                path=str(path),
+                name=path.stem,
                 threads=threads,
                 context_tokens=context_tokens,
                 verbose=verbose,

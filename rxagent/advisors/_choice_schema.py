@@ -1,57 +1,27 @@
-"""Asking for the choice of a tool as JSON, and reading it: for `schema_tools`.
-
-The conversation is made of examples, one of each tool and some of others, because small
-models follow what they have just seen and not what they were told.
-"""
+"""The choice of a tool as JSON: its schema, and what a model made of it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from pydantic_core import from_json
 
-from rxagent.advisors._plain_history import as_text
-from rxagent.advisors._schema_sample import sample_arguments
 from rxagent.errors import MalformedResponseError, NoJsonError
-from rxagent.messages import (
-    AssistantMessage,
-    Message,
-    SystemMessage,
-    Text,
-    UserMessage,
-)
 from rxagent.requests import JsonSchema, ToolSpec
 from rxagent.responses import ChatResponse
 from rxagent.wire.extract import extract_json
-from rxagent.wire.json_text import is_array, is_object
+from rxagent.wire.json_text import dump_json, is_array, is_object
 
-__all__ = ["Choice", "choice_messages", "choice_schema", "read_choice"]
+__all__ = ["NO_TOOL", "Choice", "choice_schema", "read_choice"]
 
 Json: TypeAlias = Mapping[str, object]
 
-_NO_TOOL = "none"
+NO_TOOL = "none"
+"""What the model writes for no tool, without arguments."""
+
 _SHOWN_CHARS = 80  # of a broken answer, in an error
-_INSTRUCTION = "Turn the request into JSON for a tool."
-
-
-# Tools that nobody offers, so that the model can only learn the manner from them.
-_EXAMPLES: tuple[tuple[str, str, Json], ...] = (
-    (
-        "Get me a room in Vienna for 2 nights.",
-        "book_hotel",
-        {"city": "Vienna", "nights": 2},
-    ),
-    ("Unlock the garage door.", "lock_door", {"door": "garage", "locked": False}),
-    (
-        "Note this under 'Ideas': paint the fence green.",
-        "save_note",
-        {"title": "Ideas", "text": "paint the fence green"},
-    ),
-)
-_CHATS = ("Good evening!", "Who invented the telephone?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,49 +51,16 @@ def choice_schema(tools: Sequence[ToolSpec], *, may_decline: bool) -> JsonSchema
             arguments = {"$ref": place}
         choices.append(_object(tool={"const": tool.name}, arguments=arguments))
     if may_decline:
-        choices.append(_object(tool={"const": _NO_TOOL}))
+        choices.append(_object(tool={"const": NO_TOOL}))
     schema = choices[0] if len(choices) == 1 else {"anyOf": choices}
     return {**schema, "$defs": definitions} if definitions else schema
 
 
-def choice_messages(
-    messages: Sequence[Message], tools: Sequence[ToolSpec], *, may_decline: bool
-) -> tuple[Message, ...]:
-    """What to ask a model, for a choice.
-
-    Args:
-        messages: The conversation.
-        tools: One or more.
-        may_decline: Whether the model may choose none of them.
-    """
-    system = [each.text for each in messages if isinstance(each, SystemMessage)]
-    examples: list[tuple[str, Json]] = []
-    for tool in tools:
-        arguments = sample_arguments(tool.parameters)
-        examples.append((_request_for(tool, arguments), _call(tool.name, arguments)))
-    if may_decline:
-        examples += [(text, {"tool": _NO_TOOL}) for text in _CHATS]
-    examples += [(text, _call(name, given)) for text, name, given in _EXAMPLES]
-    return (
-        SystemMessage.of("\n\n".join([_INSTRUCTION, *system])),
-        *(
-            message
-            for text, answer in examples
-            for message in (
-                UserMessage.of(text),
-                AssistantMessage.of(_json(answer)),
-            )
-        ),
-        _request(messages),
-    )
-
-
-def read_choice(response: ChatResponse, tools: Sequence[ToolSpec]) -> Choice | None:
+def read_choice(response: ChatResponse) -> Choice | None:
     """Read a choice.
 
     Args:
         response: What the model answered.
-        tools: Those that it could choose from.
 
     Returns:
         The choice; ``None`` if it chose no tool.
@@ -143,9 +80,9 @@ def read_choice(response: ChatResponse, tools: Sequence[ToolSpec]) -> Choice | N
             "the model's choice of a tool is not the JSON that was asked for "
             f"({_start(text)}); does the server heed response_schema?"
         )
-    if name == _NO_TOOL and all(tool.name != _NO_TOOL for tool in tools):
+    if name == NO_TOOL and "arguments" not in chosen:
         return None
-    return Choice(tool=name, arguments=_json(chosen.get("arguments", {})))
+    return Choice(tool=name, arguments=_text(chosen.get("arguments", {})))
 
 
 def _cut_choice(text: str) -> Choice:
@@ -159,12 +96,16 @@ def _cut_choice(text: str) -> Choice:
         and isinstance(name := begun.get("tool"), str)
         and "arguments" in begun
     ):
-        arguments = _json(begun["arguments"])
+        arguments = _text(begun["arguments"])
         return Choice(tool=name, arguments=arguments, truncated=True)
     raise _malformed(
         f"the model's choice of a tool was cut off ({_start(text)}); "
         "raise max_choice_tokens"
     )
+
+
+def _text(value: object) -> str:
+    return dump_json(value).decode()
 
 
 def _malformed(problem: str) -> MalformedResponseError:
@@ -177,10 +118,6 @@ def _start(text: str) -> str:
 
 def _is_choice(value: object) -> bool:
     return is_object(value) and "tool" in value
-
-
-def _call(name: str, arguments: Json) -> Json:
-    return {"tool": name, "arguments": arguments}
 
 
 def _object(**properties: Json) -> Json:
@@ -209,30 +146,3 @@ def _moved(schema: object, place: str) -> object:
     if is_array(schema):
         return [_moved(each, place) for each in schema]
     return schema
-
-
-def _request(messages: Sequence[Message]) -> UserMessage:
-    """The last words of the user, behind what was said before and done since."""
-    users = [at for at, each in enumerate(messages) if isinstance(each, UserMessage)]
-    at = users[-1] if users else len(messages)
-    asked = messages[at] if users else UserMessage.of("Go on.")
-    assert isinstance(asked, UserMessage), "the position is that of a user message"
-    before, since = as_text(messages[:at]), as_text(messages[at + 1 :])
-    head = f"Earlier:\n{before}\n\nRequest: " if before else ""
-    tail = f"\n\nDone so far:\n{since}" if since else ""
-    if not (head or tail):
-        return asked
-    return UserMessage(content=(Text(text=head), *asked.content, Text(text=tail)))
-
-
-def _request_for(tool: ToolSpec, arguments: Json) -> str:
-    about = tool.description.strip().partition("\n")[0].rstrip(".") or tool.name
-    values = ", ".join(
-        f"{name.replace('_', ' ')} {value if isinstance(value, str) else _json(value)}"
-        for name, value in arguments.items()
-    )
-    return f"{about}: {values}." if values else f"{about}."
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
