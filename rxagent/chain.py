@@ -7,10 +7,11 @@ and retry.  ``inner`` is a cold function of its input, so calling it again is le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import reduce
+from itertools import groupby
 from typing import TypeAlias
 
 from reactivex import Observable, compose
@@ -18,7 +19,8 @@ from reactivex import operators as ops
 
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent
-from rxagent.operators import concat_each, just
+from rxagent.operators import concat_each, fuse, just
+from rxagent.operators._transduction import Transduction
 from rxagent.requests import ChatRequest
 from rxagent.types import Exchange, Operator
 
@@ -125,7 +127,7 @@ def chain(advisors: Iterable[Advisor], model: Exchange) -> Exchange:
             raise _unexpected(name_of(advisor), outer, "an exchange")
         return outer
 
-    return reduce(wrap, reversed([*advisors]), model)
+    return reduce(wrap, _fused(advisors), model)
 
 
 def before(rewrite: Callable[[ChatRequest], ChatRequest]) -> Advisor:
@@ -172,18 +174,7 @@ def after(operator: Operator[ChatEvent, ChatEvent]) -> Advisor:
     Returns:
         An advisor.
     """
-    name = name_of(operator)
-
-    def advise(inner: Exchange) -> Exchange:
-        def answer(request: ChatRequest) -> Observable[ChatEvent]:
-            events = operator(just(request).pipe(inner))
-            if not isinstance(events, Observable):
-                raise _unexpected(name, events, "an Observable")
-            return events
-
-        return concat_each(answer)
-
-    return advise
+    return _After(_checked(operator))
 
 
 def around(
@@ -236,6 +227,48 @@ def by_order(advisors: Iterable[Advisor]) -> list[Advisor]:
         return advisor.order if isinstance(advisor, Named) else Order.DEFAULT
 
     return sorted(advisors, key=order)
+
+
+@dataclass(frozen=True, slots=True)
+class _After:
+    """An advisor that still shows its operator, so that neighbours can be fused."""
+
+    operator: Operator[ChatEvent, ChatEvent]
+
+    def __call__(self, inner: Exchange) -> Exchange:
+        return concat_each(lambda request: self.operator(just(request).pipe(inner)))
+
+
+def _checked(
+    operator: Operator[ChatEvent, ChatEvent],
+) -> Operator[ChatEvent, ChatEvent]:
+    if isinstance(operator, Transduction):
+        return operator  # it makes an Observable, and as it is it can be fused
+
+    def checked(source: Observable[ChatEvent]) -> Observable[ChatEvent]:
+        events = operator(source)
+        if not isinstance(events, Observable):
+            raise _unexpected(name_of(operator), events, "an Observable")
+        return events
+
+    return checked
+
+
+def _operator_of(advisor: Advisor) -> Operator[ChatEvent, ChatEvent] | None:
+    plain = advisor.advise if isinstance(advisor, Named) else advisor
+    return plain.operator if isinstance(plain, _After) else None
+
+
+def _fused(advisors: Iterable[Advisor]) -> Iterator[Advisor]:
+    """The advisors, innermost first; neighbours that only rewrite events are one."""
+    innermost_first = reversed([*advisors])
+    for operates, group in groupby(
+        innermost_first, key=lambda a: bool(_operator_of(a))
+    ):
+        if operates:
+            yield _After(fuse(filter(None, map(_operator_of, group))))
+        else:
+            yield from group
 
 
 def _unexpected(name: str, found: object, expected: str) -> AdvisorError:

@@ -25,12 +25,13 @@ from rxagent.chain import (
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import AssistantMessage, UserMessage
-from rxagent.operators import just
+from rxagent.operators import just, transduce
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
 from rxagent.testing import ScriptedModel, assert_advisor_laws
 from rxagent.types import Exchange
 from tests.marbles import Letters, comparable, drawn
+from tests.operators.test_expand_rounds import depth
 
 QUESTION = ChatRequest(messages=(UserMessage.of("hi"),))
 
@@ -129,6 +130,40 @@ def test_the_state_of_an_operator_is_fresh_for_each_request() -> None:
     just(QUESTION, QUESTION).pipe(exchange).subscribe(events.append)
 
     assert [type(event) for event in events] == [Finished, Finished]
+
+
+class _Marks:
+    """Adds a mark to each text, and one more event at the end."""
+
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
+
+    def feed(self, event: ChatEvent, /) -> tuple[ChatEvent, ...]:
+        if isinstance(event, TextDelta):
+            return (replace(event, text=event.text + self._mark),)
+        return (event,)
+
+    def flush(self) -> tuple[ChatEvent, ...]:
+        return ()
+
+
+def test_neighbours_that_rewrite_events_are_one_step_deep() -> None:
+    """Law 6, and the depth of the stack: forty advisors cost no forty calls."""
+
+    def marks(mark: str) -> Advisor:
+        return named(mark, after(transduce(lambda: _Marks(mark))))
+
+    def depth_of(count: int) -> int:
+        depths: list[int] = []
+        advisors = [marks(str(n)) for n in range(count)]
+        source = just(QUESTION).pipe(chain(advisors, ScriptedModel("x")))
+        source.subscribe(lambda _: depths.append(depth()))
+        return max(depths)
+
+    [first, *_] = ask(chain([marks("a"), marks("b"), marks("c")], ScriptedModel("x")))
+
+    assert first == TextDelta(text="xcba")
+    assert depth_of(40) == depth_of(2)
 
 
 def _forgets(*_: object) -> Any:

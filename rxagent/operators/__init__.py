@@ -3,6 +3,7 @@
 from rxagent.operators._coalesce import coalesce
 from rxagent.operators._concat_each import concat_each
 from rxagent.operators._expand_rounds import expand_rounds
+from rxagent.operators._fuse import fuse
 from rxagent.operators._just import just
 from rxagent.operators._one_finished import one_finished
 from rxagent.operators._responses import responses
@@ -13,6 +14,7 @@ __all__ = [
     "coalesce",
     "concat_each",
     "expand_rounds",
+    "fuse",
     "just",
     "one_finished",
     "responses",

@@ -17,6 +17,7 @@ from rxagent.operators import (
     coalesce,
     concat_each,
     expand_rounds,
+    fuse,
     just,
     one_finished,
     responses,
@@ -45,6 +46,20 @@ class _Pairs:
 
     def flush(self) -> list[str]:
         return [self._held] if self._held else []
+
+
+class _Adds:
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
+
+    def __call__(self) -> _Adds:
+        return self
+
+    def feed(self, item: str, /) -> list[str]:
+        return [item + self._mark]
+
+    def flush(self) -> list[str]:
+        return []
 
 
 def _expand(cold: Cold) -> Callable[[Observable[Any]], Observable[Any]]:
@@ -78,6 +93,10 @@ _CASES: Mapping[str, tuple[Callable[[Cold], Any], Mapping[str, object]]] = {
     ),
     "concat_each": (_concat, {}),
     "expand_rounds": (_expand, {}),
+    "fuse": (
+        lambda _: fuse([transduce(_Adds("!")), transduce(_Adds("?"))]),
+        {"x": "a!?", "y": "b!?"},
+    ),
     "just": (lambda _: just("a", "b"), {}),
     "one_finished": (lambda _: one_finished("me"), {"a": A, "b": B}),
     "responses": (lambda _: responses(), {"a": A, "b": B, "F": F, "r": F.response}),
