@@ -20,7 +20,7 @@ from reactivex import operators as ops
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent
 from rxagent.operators import concat_each, fuse, just
-from rxagent.operators._transduction import Transduction
+from rxagent.operators._transduction import is_transduction
 from rxagent.requests import ChatRequest
 from rxagent.types import Exchange, Operator
 
@@ -242,7 +242,7 @@ class _After:
 def _checked(
     operator: Operator[ChatEvent, ChatEvent],
 ) -> Operator[ChatEvent, ChatEvent]:
-    if isinstance(operator, Transduction):
+    if is_transduction(operator):
         return operator  # it makes an Observable, and as it is it can be fused
 
     def checked(source: Observable[ChatEvent]) -> Observable[ChatEvent]:
@@ -261,11 +261,12 @@ def _operator_of(advisor: Advisor) -> Operator[ChatEvent, ChatEvent] | None:
 
 def _fused(advisors: Iterable[Advisor]) -> Iterator[Advisor]:
     """The advisors, innermost first; neighbours that only rewrite events are one."""
-    innermost_first = reversed([*advisors])
-    for operates, group in groupby(
-        innermost_first, key=lambda a: bool(_operator_of(a))
-    ):
-        if operates:
+
+    def only_rewrites(advisor: Advisor) -> bool:
+        return _operator_of(advisor) is not None
+
+    for can_fuse, group in groupby(reversed([*advisors]), key=only_rewrites):
+        if can_fuse:
             yield _After(fuse(filter(None, map(_operator_of, group))))
         else:
             yield from group

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeGuard, TypeVar
 
 from reactivex import Observable, abc
 from reactivex.disposable import SingleAssignmentDisposable
@@ -73,6 +73,13 @@ class Transduction(Generic[A, B]):
             return upstream
 
         return Observable(subscribe)
+
+
+def is_transduction(
+    operator: Callable[[Observable[A]], Observable[B]],
+) -> TypeGuard[Transduction[A, B]]:
+    """Whether ``operator`` shows its transducer."""
+    return isinstance(operator, Transduction)
 
 
 class InOrder(Generic[T]):

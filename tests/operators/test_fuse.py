@@ -103,5 +103,6 @@ def test_an_error_of_any_step_is_the_error_and_flushes_nothing() -> None:
 
 def test_nothing_to_fuse_is_the_stream_itself() -> None:
     source = just("a")
+    nothing: Operator[str, str] = fuse([])
 
-    assert fuse([])(source) is source
+    assert nothing(source) is source
