@@ -1,4 +1,4 @@
-"""What a loop complains about fails the test that made it complain."""
+"""Loops run in debug mode, and what they complain about fails the test."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import logging
 from collections.abc import Generator
 
 import pytest
+
+
+@pytest.fixture(autouse=True)
+def loops_in_debug_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONASYNCIODEBUG", "1")
 
 
 @pytest.fixture(autouse=True)

@@ -36,7 +36,7 @@ def test_iterate_pauses_the_server_and_loses_nothing(maxsize: int) -> None:
         return taken, len(rest)
 
     with Upstream(items=ITEMS, chars=CHARS, then="end") as upstream:
-        taken, rest = asyncio.run(scenario(), debug=maxsize > 1)
+        taken, rest = asyncio.run(scenario())
     assert taken <= maxsize + BUFFERS < ITEMS / 2
     assert rest == ITEMS  # one was read before, and Finished came
 

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 
 import pytest
 import reactivex
+from reactivex import abc
 from reactivex import operators as ops
 from reactivex.scheduler import CurrentThreadScheduler
+from reactivex.scheduler.eventloop import AsyncIOScheduler
 
 from rxagent.errors import BufferOverflowError, NoItemsError, StreamError
 from rxagent.operators import just
@@ -87,6 +90,135 @@ def test_blocking_the_loop_that_feeds_the_stream_is_an_error_and_no_deadlock() -
         flow().pipe(ops.map(blocks)).run()
 
 
+def test_blocking_ones_own_loop_is_an_error_too_and_no_deadlock() -> None:
+    async def cell() -> None:
+        scheduler = LoopScheduler(asyncio.get_running_loop())
+        with pytest.raises(StreamError, match="blocking the loop that feeds it"):
+            flow().run(scheduler=scheduler)
+        with pytest.raises(StreamError, match="blocking the loop that feeds it"):
+            next(block(flow(), scheduler=scheduler))
+
+    asyncio.run(cell())
+
+
+def test_a_stream_is_subscribed_on_the_thread_that_feeds_it() -> None:
+    """Else RxPY's ``concat`` loses a source now and then, and the reader hangs."""
+    threads: list[str] = []
+
+    def subscribe(
+        observer: abc.ObserverBase[str], scheduler: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        threads.append(threading.current_thread().name)
+        return just("hi").subscribe(observer, scheduler=scheduler)
+
+    noting = Flow[str](subscribe)
+    assert [noting.run(), *noting] == ["hi", "hi"]
+    assert threads == ["rxagent-portal"] * 2
+
+    parts = [reactivex.just(number) for number in range(3)]
+    concatenated = Flow[int].of(reactivex.concat(*parts))
+    for _ in range(300):
+        assert concatenated.run() == 2
+
+
+def test_a_stream_may_run_on_a_loop_of_another_thread() -> None:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    threads: set[int | None] = set()
+    noting = flow().pipe(ops.do_action(lambda _: threads.add(threading.get_ident())))
+    endless = Endless()
+
+    assert noting.run(scheduler=LoopScheduler(loop)) == 3
+    assert list(block(noting, scheduler=LoopScheduler(loop))) == [1, 2, 3]
+    assert noting.run(scheduler=AsyncIOScheduler(loop)) == 3
+    items = block(from_producer(endless), maxsize=8, scheduler=LoopScheduler(loop))
+    assert [next(items) for _ in range(100)] == list(range(100))
+    items.close()
+    assert endless.closed.wait(5)
+    assert endless.sent <= 100 + 8 + 3
+
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+    assert threads == {thread.ident}
+
+
+def test_a_closed_loop_is_an_error_and_not_silence() -> None:
+    loop = asyncio.new_event_loop()
+    loop.close()
+    scheduler = LoopScheduler(loop)
+    errors: list[Exception] = []
+
+    flow().subscribe(on_error=errors.append, scheduler=scheduler)
+    [error] = errors
+    assert isinstance(error, StreamError)
+    with pytest.raises(StreamError, match="closed"):
+        flow().run(scheduler=scheduler)
+    for delay in (0.0, 0.001):
+        with pytest.raises(StreamError, match="closed"):
+            scheduler.schedule_relative(delay, lambda *_: None)
+
+
+def exits(number: int) -> int:
+    sys.exit(number + 2)
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        flow().pipe(ops.map(exits)),
+        flow().pipe(ops.delay(0.001), ops.map(exits)),
+        Flow.of(just(1)).pipe(ops.map(exits)),
+    ],
+    ids=["in a task", "in a timer", "while subscribing"],
+)
+def test_a_callback_that_exits_is_an_error_and_ends_no_other_stream(
+    stream: Flow[int],
+) -> None:
+    other = Endless()
+    others = block(from_producer(other))
+    first = next(others)
+
+    for edge in (stream.run, lambda: list(stream)):
+        with pytest.raises(StreamError, match="tried to exit") as at:
+            edge()
+        assert isinstance(at.value.__cause__, SystemExit)
+
+    assert (first, next(others)) == (0, 1)
+    others.close()
+    assert other.closed.wait(5)
+
+
+def test_a_callback_that_exits_ends_the_program_of_a_loop_of_its_own() -> None:
+    async def program() -> None:
+        flow().pipe(ops.map(exits)).subscribe(on_error=errors.append)
+        await asyncio.Event().wait()
+
+    errors: list[Exception] = []
+    with pytest.raises(SystemExit, match="3"):
+        asyncio.run(program())
+    [error] = errors
+    assert isinstance(error, StreamError)
+
+
+def test_waiting_for_the_last_item_keeps_that_one_alone() -> None:
+    many = Flow[int].of(just(*range(200_000)))
+
+    async def awaited() -> int:
+        return await many
+
+    assert asyncio.run(awaited()) == many.run() == 199_999
+
+
+@pytest.mark.parametrize("read", [iterate, block])
+def test_a_buffer_holds_an_item_at_least(
+    read: Callable[..., object],
+) -> None:
+    with pytest.raises(ValueError, match="maxsize must be 1 or more items, got 0"):
+        read(flow(), maxsize=0)
+
+
 def test_an_empty_stream_has_no_last_item() -> None:
     empty = Flow[int].of(reactivex.empty())
 
@@ -125,7 +257,7 @@ def test_an_error_arrives_with_its_own_type_at_every_edge() -> None:
 
 
 class Endless:
-    """A producer that obeys pauses and notes when it is cancelled."""
+    """A producer that obeys pauses and stops, and notes when it is closed."""
 
     def __init__(self) -> None:
         self.sent = 0
@@ -137,6 +269,8 @@ class Endless:
                 await asyncio.sleep(0)
                 sink.emit(self.sent)
                 self.sent += 1
+                if sink.stopped:
+                    return
                 if sink.paused:
                     await sink.resumed()
         finally:
@@ -238,6 +372,20 @@ def test_a_source_that_cannot_pause_fails_after_what_fits(
         asyncio.run(scenario())
     assert at.value.unread == limit
     assert seen == list(range(limit))
+
+
+def test_a_buffer_that_gives_up_stops_the_source_at_once() -> None:
+    async def scenario() -> None:
+        endless = Endless()
+        items = iterate(from_producer(endless), maxsize=5, overflow="error")
+        assert await anext(items) == 0
+        while not endless.closed.is_set():
+            await asyncio.sleep(0)
+        assert [await anext(items) for _ in range(5)] == [1, 2, 3, 4, 5]
+        with pytest.raises(BufferOverflowError):
+            await anext(items)
+
+    asyncio.run(asyncio.wait_for(scenario(), 5))
 
 
 def test_items_from_another_thread_wake_the_reader() -> None:
