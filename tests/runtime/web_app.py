@@ -49,6 +49,8 @@ def main() -> None:
     asyncio_log = logging.getLogger("asyncio")
     asyncio_log.addFilter(lambda record: "took" not in str(record.msg))
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        # Else the system takes megabytes for a client that reads nothing.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
         sys.stdout.write(f"{listener.getsockname()[1]}\n")
         sys.stdout.flush()
         server.run(sockets=[listener])
