@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TypeAlias
 from uuid import uuid4
 
-import reactivex
 from reactivex import Observable, abc
 
 from rxagent.advisors import tool_loop
@@ -110,16 +109,22 @@ class Agent:
         else:
             exchange = self._with_tools if request.tools else self._without_tools
 
-        def run(_: abc.SchedulerBase) -> Observable[ChatEvent]:
+        # No `defer`, and no pipe behind it: each would be two calls more for every event.
+        def subscribe(
+            observer: abc.ObserverBase[ChatEvent],
+            scheduler: abc.SchedulerBase | None = None,
+        ) -> abc.DisposableBase:
             origin = replace(
                 request.origin,
                 run_id=request.origin.run_id or uuid4().hex,
                 path=(*request.origin.path, self.name),
                 round=0,
             )
-            return just(replace(request, origin=origin)).pipe(exchange)
+            asked = just(replace(request, origin=origin))
+            answer = asked.pipe(exchange, one_finished(self.name))
+            return answer.subscribe(observer, scheduler=scheduler)
 
-        return Flow[ChatEvent].of(reactivex.defer(run)).pipe(one_finished(self.name))
+        return Flow(subscribe)
 
     def call(
         self,
