@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -11,7 +11,7 @@ __all__ = ["log_lines"]
 
 
 @contextmanager
-def log_lines(notes: TextIO) -> Iterator[None]:
+def log_lines(notes: TextIO) -> Generator[None]:
     """Write what the package logs, such as the loading of a model, as plain lines.
 
     Args:
