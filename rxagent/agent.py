@@ -18,7 +18,7 @@ from rxagent.messages import Message, SystemMessage, Text, UserMessage
 from rxagent.operators import concat_each, just, one_finished, responses
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.responses import ChatResponse
-from rxagent.runtime import Flow
+from rxagent.runtime import Flow, with_room
 from rxagent.tools import tool_index
 from rxagent.types import Exchange
 
@@ -109,7 +109,7 @@ class Agent:
         else:
             exchange = self._with_tools if request.tools else self._without_tools
 
-        # No `defer`, and no pipe behind it: each would be two calls more for every event.
+        # No `defer`, and no pipe behind it: two calls more for every event, each.
         def subscribe(
             observer: abc.ObserverBase[ChatEvent],
             scheduler: abc.SchedulerBase | None = None,
@@ -122,7 +122,7 @@ class Agent:
             )
             asked = just(replace(request, origin=origin))
             answer = asked.pipe(exchange, one_finished(self.name))
-            return answer.subscribe(observer, scheduler=scheduler)
+            return with_room(lambda: answer.subscribe(observer, scheduler=scheduler))
 
         return Flow(subscribe)
 

@@ -10,6 +10,7 @@ from rxagent.runtime._iterate import Overflow, iterate
 from rxagent.runtime._portal import loop_for
 from rxagent.runtime._scheduler import LoopScheduler
 from rxagent.runtime._source import Sink, from_async_iterable, from_producer
+from rxagent.runtime._stack import with_room
 
 __all__ = [
     "Flow",
@@ -22,4 +23,5 @@ __all__ = [
     "iterate",
     "loop_for",
     "run",
+    "with_room",
 ]

@@ -12,6 +12,7 @@ from reactivex import abc
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 
 from rxagent.runtime._scheduler import LoopScheduler
+from rxagent.runtime._stack import with_room
 
 __all__ = ["Portal", "loop_for"]
 
@@ -84,7 +85,7 @@ class Portal:
         asyncio.set_event_loop(self.loop)
         while not self.closing:
             try:
-                self.loop.run_forever()
+                with_room(self.loop.run_forever)
             except SystemExit as exit_:
                 # Not the main thread, so it ends no program, and must end no stream.
                 self.loop.call_exception_handler(
