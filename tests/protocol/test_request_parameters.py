@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.types.chat.completion_create_params import (
     CompletionCreateParamsNonStreaming,
@@ -273,6 +273,7 @@ def _requests(draw: st.DrawFn) -> ChatRequest:
     return ChatRequest(messages=history, tools=tools, options=draw(options))
 
 
+@settings(max_examples=60)
 @given(_requests(), st.booleans())
 def test_any_request_is_allowed(request: ChatRequest, stream: bool) -> None:
     assert_allowed(request, stream=stream)
