@@ -61,6 +61,7 @@ class Upstream:
         )
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=128)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._loop.run_forever)
@@ -89,6 +90,8 @@ class Upstream:
             task.cancel()
         if self._tasks:
             self._loop.run_until_complete(asyncio.wait(self._tasks))
+        # The turn after the last one closes their sockets.
+        self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
 
     def stalled(self, still_s: float = 0.3) -> int:
@@ -124,7 +127,7 @@ class Upstream:
             pass  # the server closes; asyncio would report it
         finally:
             self.connections -= 1
-            writer.close()
+            writer.transport.abort()
 
     async def _asked(self, reader: asyncio.StreamReader) -> bool:
         try:
