@@ -86,14 +86,18 @@ class Http:
         """
         try:
             client = self._given or await self._client()
-            async with client.stream(
+            request = client.build_request(
                 "POST",
                 self._base_url + path,
                 content=body,
                 headers={**self._headers, **headers},
                 timeout=self._timeout,
-            ) as response:
+            )
+            response = await _send(client, request)
+            try:
                 yield response
+            finally:
+                await response.aclose()
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
             raise self._model_error(error) from error
 
@@ -161,6 +165,36 @@ class Http:
             limit_s=limit_s,
             provider=self.provider,
         )
+
+
+class _Trace:
+    """What httpcore tells of a request: whether it goes over a kept connection."""
+
+    def __init__(self) -> None:
+        self.reused = False
+        self._connected = False
+
+    async def __call__(self, event: str, _: Mapping[str, object]) -> None:
+        if event.startswith("connection.connect"):
+            self._connected = True
+        elif event.endswith(".send_request_headers.started"):
+            self.reused = not self._connected
+
+
+async def _send(client: Client, request: httpx.Request) -> Response:
+    """Send a request, again if a kept connection turned out to be closed.
+
+    Servers close connections that they promised to keep; llama.cpp does after each
+    stream.  Then the request was never read, and a new connection gets it.  What fails
+    on a new connection is not repeated.
+    """
+    while True:
+        trace = request.extensions["trace"] = _Trace()
+        try:
+            return await client.send(request, stream=True)
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+            if not trace.reused:
+                raise
 
 
 async def _lifetime(client: Client) -> AsyncGenerator[Client]:
