@@ -10,7 +10,7 @@ from rxagent.errors import ConfigurationError
 from rxagent.events import ChatEvent, Finished, RoundFinished, ToolFinished
 from rxagent.messages import Message, ToolMessage
 from rxagent.operators import expand_rounds, just
-from rxagent.requests import ChatRequest
+from rxagent.requests import ChatOptions, ChatRequest
 from rxagent.responses import ChatResponse, Limit
 from rxagent.tools import MIN_RESULT_CHARS, run_batch, tool_index
 from rxagent.types import Exchange
@@ -35,6 +35,8 @@ def tool_loop(
     with the whole history of the turn.  Advisors left of it see a turn once, right of
     it every round.  A call that cannot run (unknown tool, broken arguments, a tool that
     raises) gets a result that says so, and the model goes on.
+
+    A ``tool_choice`` that demands a call holds for the first round.
 
     Args:
         max_rounds: Model requests whose tools run.  Then the turn ends, its results
@@ -149,6 +151,7 @@ class _Turn:
         self.request = replace(
             self.request,
             messages=(*self.request.messages, *said, *results),
+            options=_free_to_answer(self.request.options),
             origin=replace(origin, round=origin.round + 1),
         )
         return None
@@ -160,6 +163,13 @@ class _Turn:
             transcript=self._transcript,
             context=self.request.context | response.context,
         )
+
+
+def _free_to_answer(options: ChatOptions) -> ChatOptions:
+    """A model that has to call a tool in every round would never answer."""
+    if options.tool_choice in (None, "auto", "none"):
+        return options
+    return replace(options, tool_choice="auto")
 
 
 def _nothing() -> ChatEvent | None:

@@ -36,7 +36,7 @@ from rxagent.messages import (
     UserMessage,
 )
 from rxagent.operators import just
-from rxagent.requests import ChatRequest
+from rxagent.requests import ChatOptions, ChatRequest
 from rxagent.responses import ChatResponse
 from rxagent.runtime import iterate
 from rxagent.testing import (
@@ -92,6 +92,19 @@ def test_a_tool_runs_and_the_model_answers_with_its_result() -> None:
         ToolMessage.of("3", call=call),
     )
     model.assert_used_up()
+
+
+@pytest.mark.parametrize("choice", ["required", "add"])
+def test_a_demanded_call_is_demanded_once(choice: str) -> None:
+    model = ScriptedModel(Reply(calls=(tool_call("add", a=1, b=2),)), "three")
+    options = ChatOptions(tool_choice=choice, temperature=0.0)
+
+    Agent(model, tools=[add]).call("1 + 2?", options=options).run()
+
+    assert [each.options for each in model.requests] == [
+        options,
+        ChatOptions(tool_choice="auto", temperature=0.0),
+    ]
 
 
 def three_rounds() -> ScriptedModel:
