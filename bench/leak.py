@@ -22,7 +22,7 @@ from tests.runtime.upstream import Upstream
 CALLS, STREAMS = 10_000, 100_000
 PARTS = 10
 GROWTH_KIB = 2_048
-"""Allowed from the second part to the last: what a hundredth of a leak would be."""
+"""Allowed from the second part to the last: 26 bytes for each stream."""
 
 
 def resident_kib() -> int:

@@ -114,10 +114,12 @@ class _Pump(abc.DisposableBase, Generic[T]):
         call_on(self._loop, self._stop)
 
     def _stop(self) -> None:
-        # Disposed from inside its own on_next, the producer sees `stopped`: to cancel
-        # the running task would hit whatever it awaits next, in finally too.
-        if self._task is not None and self._task is not asyncio.current_task():
-            self._task.cancel()
+        # Once: a second cancellation would hit the clean-up after the first.  And not
+        # from inside its own on_next, where the producer sees `stopped`: it would hit
+        # whatever is awaited next, in finally too.
+        task, self._task = self._task, None
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
 
     async def _run(self) -> None:
         try:

@@ -6,10 +6,15 @@ import asyncio
 
 from rxagent import Agent
 from rxagent.models import OpenAIChat
-from tests.runtime.load import call, census, in_memory, stream
-from tests.runtime.upstream import Upstream
+from rxagent.runtime._portal import Portal
+from tests.runtime.load import Census, call, census, in_memory, stream
+from tests.runtime.upstream import SECONDS, Upstream
 
 CALLS, STREAMS = 300, 3_000
+
+
+def agent_of(upstream: Upstream) -> Agent:
+    return Agent(OpenAIChat(model="m", base_url=upstream.base_url, api_key="k"))
 
 
 def test_calls_over_http_leave_nothing() -> None:
@@ -23,7 +28,7 @@ def test_calls_over_http_leave_nothing() -> None:
         return (await census()).grown_since(before)
 
     with Upstream(items=3, then="end") as upstream:
-        agent = Agent(OpenAIChat(model="m", base_url=upstream.base_url, api_key="k"))
+        agent = agent_of(upstream)
         assert asyncio.run(scenario(), debug=False) == {}
 
 
@@ -42,6 +47,24 @@ def test_streams_that_end_and_streams_that_are_left_leave_nothing() -> None:
             return (await census()).grown_since(before)
 
     assert asyncio.run(scenario(), debug=False) == {}
+
+
+def test_runs_and_for_loops_on_the_portal_leave_nothing() -> None:
+    def counted() -> Census:
+        counting = asyncio.run_coroutine_threadsafe(census(), Portal.current().loop)
+        return counting.result(SECONDS)
+
+    with Upstream(items=3, then="end") as ends, Upstream() as hangs:
+        answering, hanging = agent_of(ends), agent_of(hangs)
+        answering.call("hi").run()
+        before = counted()
+        for _ in range(CALLS // 6):
+            answering.call("hi").run()
+            assert len(list(answering.stream("hi"))) == 4
+            for _ in hanging.stream("hi"):
+                break
+            hangs.left.get(timeout=SECONDS)
+        assert counted().grown_since(before) == {}
 
 
 def test_a_leak_would_be_seen() -> None:
