@@ -10,7 +10,7 @@ import pytest
 import reactivex
 from reactivex import abc
 from reactivex import operators as ops
-from reactivex.scheduler import CurrentThreadScheduler
+from reactivex.scheduler import CurrentThreadScheduler, NewThreadScheduler
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 
 from rxagent.errors import BufferOverflowError, NoItemsError, StreamError
@@ -27,6 +27,7 @@ from rxagent.runtime import (
     loop_for,
     run,
 )
+from rxagent.runtime._portal import Portal
 
 
 async def three() -> AsyncIterator[int]:
@@ -144,6 +145,19 @@ def test_a_stream_may_run_on_a_loop_of_another_thread() -> None:
     assert threads == {thread.ident}
 
 
+def test_a_scheduler_without_a_loop_subscribes_where_it_likes() -> None:
+    threads: set[str] = set()
+
+    def note(_: object) -> None:
+        threads.add(threading.current_thread().name)
+
+    noting = Flow.of(just(1, 2)).pipe(ops.do_action(note))
+    assert noting.run(scheduler=NewThreadScheduler()) == 2
+    assert list(block(noting, scheduler=NewThreadScheduler())) == [1, 2]
+    assert threads == {threading.current_thread().name}
+    assert flow().run(scheduler=NewThreadScheduler()) == 3
+
+
 def test_a_closed_loop_is_an_error_and_not_silence() -> None:
     loop = asyncio.new_event_loop()
     loop.close()
@@ -188,6 +202,18 @@ def test_a_callback_that_exits_is_an_error_and_ends_no_other_stream(
     assert (first, next(others)) == (0, 1)
     others.close()
     assert other.closed.wait(5)
+
+
+def test_a_stray_exit_on_the_portal_is_reported_and_ends_nothing() -> None:
+    reported: list[object] = []
+    loop = Portal.current().loop
+    loop.set_exception_handler(lambda _, context: reported.append(context["exception"]))
+    loop.call_soon_threadsafe(sys.exit, 3)
+
+    assert flow().run() == 3
+    loop.set_exception_handler(None)
+    [exit_] = reported
+    assert isinstance(exit_, SystemExit)
 
 
 def test_a_callback_that_exits_ends_the_program_of_a_loop_of_its_own() -> None:

@@ -100,6 +100,31 @@ def test_disposing_from_inside_on_next_closes_the_iterator() -> None:
     assert cleaned.wait(5)
 
 
+def test_disposing_again_leaves_the_clean_up_alone() -> None:
+    async def scenario() -> None:
+        cleaned = asyncio.Event()
+
+        async def items() -> AsyncIterator[int]:
+            try:
+                yield 1
+                await asyncio.Event().wait()
+            finally:
+                for _ in range(5):
+                    await asyncio.sleep(0)
+                cleaned.set()
+
+        arrived = asyncio.Event()
+        source = from_async_iterable(items)
+        subscription = source.subscribe(lambda _: arrived.set())
+        await arrived.wait()
+        for _ in range(3):
+            subscription.dispose()
+            await asyncio.sleep(0)
+        await asyncio.wait_for(cleaned.wait(), 5)
+
+    asyncio.run(scenario())
+
+
 def test_disposing_before_the_task_started_starts_nothing() -> None:
     async def scenario() -> None:
         numbers = Numbers()
