@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
@@ -29,13 +30,15 @@ async def has_left(upstream: Upstream) -> float:
     return await asyncio.to_thread(upstream.left.get, True, SECONDS)
 
 
-async def settled() -> None:
-    """Let tasks that are about to end do so; fail if there are others."""
-    for _ in range(1_000):
-        if asyncio.all_tasks() == {asyncio.current_task()}:
-            return
+async def settled(*, sockets: int = 1_000) -> None:
+    """Let tasks that are about to end do so; fail if there are others.
+
+    The same for ``sockets``, of which the server has its own to close.
+    """
+    until = time.monotonic() + SECONDS
+    while asyncio.all_tasks() != {asyncio.current_task()} or open_sockets() > sockets:
+        assert time.monotonic() < until, (asyncio.all_tasks(), open_sockets())
         await asyncio.sleep(0)
-    raise AssertionError(f"tasks are left: {asyncio.all_tasks()}")
 
 
 def own_threads() -> set[str]:
@@ -57,8 +60,7 @@ def test_leaving_closes_the_connection_and_leaves_nothing(way: str) -> None:
         for _ in range(TIMES):
             left_at = await leave(agent.stream("hi"))
             assert await has_left(upstream) >= left_at
-        await settled()
-        assert open_sockets() <= sockets
+        await settled(sockets=sockets)
         assert own_threads() == threads
 
     with Upstream(items=3) as upstream:
