@@ -36,7 +36,8 @@ class Upstream:
     """Chat completions of ``items`` deltas; a context manager.
 
     Args:
-        items: Deltas of an answer, each in a write of its own.
+        items: Deltas of an answer, each in a write of its own; the end goes with the
+            last one.
         chars: Length of a delta.
         then: ``"end"`` ends the answer and keeps the connection alive, ``"hang"`` sends
             no more until the client leaves.
@@ -143,15 +144,15 @@ class Upstream:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         writer.write(_HEAD)
-        for _ in range(self._items):
+        for number in range(1, self._items + 1):
             writer.write(self._event)
+            if number == self._items and self._then == "end":
+                writer.write(self._end)  # with the last delta, as busy servers do
             await writer.drain()
             self.sent += 1
         if self._then == "hang":
             await reader.read()
             raise ConnectionResetError("the client has left")
-        writer.write(self._end)
-        await writer.drain()
 
 
 def _chunk(delta: dict[str, str], finish_reason: str | None = None) -> bytes:
