@@ -89,7 +89,18 @@ def named(
     order: int = Order.DEFAULT,
     owns_tools: bool = False,
 ) -> Advisor:
-    """Give ``advisor`` a name, and a place for `by_order`; see `Named`."""
+    """Give ``advisor`` a name, and a place for `by_order`.
+
+    Args:
+        name: Shown by ``describe``, in errors and in spans.
+        advisor: Any advisor.
+        settings: What it was made with, in words; no secrets.
+        order: Its place for `by_order`; a list needs none.
+        owns_tools: It runs the tools of a request, so there may be only one.
+
+    Returns:
+        The same advisor, with a name.
+    """
     return Named(
         advise=advisor,
         name=name,

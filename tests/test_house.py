@@ -82,8 +82,8 @@ def test_no_file_is_a_drawer_for_odds_and_ends() -> None:
         path
         for folder in ("rxagent", "tests", "bench")
         for path in (ROOT / folder).rglob("*.py")
-        if path.stem.strip("_") in drawers
-    ]
+        if path.stem.strip("_") in drawers and "side_by_side" not in path.parts
+    ]  # that harness is kept as it came
     assert found == []
 
 
@@ -165,7 +165,11 @@ def problems_of(public: str, value: object) -> Iterator[str]:
     if inspect.isclass(value):
         # What the fields of a value are is said by their names.
         own = vars(value).get("__init__")
-        takes = inspect.isfunction(own) and not is_dataclass(value)
+        takes = (
+            inspect.isfunction(own)
+            and not is_dataclass(value)
+            and len(inspect.signature(own).parameters) > 1  # more than self
+        )
         returns = False
     else:
         assert inspect.isfunction(value)

@@ -6,11 +6,11 @@ from dataclasses import replace
 from reactivex import Observable
 from reactivex import operators as ops
 
+from rxagent.advisors._by_spelling import Ranking, by_spelling
 from rxagent.advisors._choice_prompt import choice_messages
 from rxagent.advisors._choice_schema import choice_schema, read_choice
 from rxagent.advisors._plain_history import plain_history
 from rxagent.advisors._quoted import quoted
-from rxagent.advisors._tool_likeness import Ranking, by_spelling
 from rxagent.chain import Advisor, Order, around, named
 from rxagent.errors import ConfigurationError, RequestError
 from rxagent.events import ChatEvent, Finished, TextDelta, ToolCallDelta

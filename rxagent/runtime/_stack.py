@@ -20,6 +20,12 @@ def with_room(function: Callable[[], T]) -> T:
     event.  This function's own frame is so large that it gets a block of its own, with
     room behind it for a thousand calls.
 
+    Args:
+        function: Runs once, now.
+
+    Returns:
+        What it returns.
+
     Source: python/cpython#142183.
     """
     return function()

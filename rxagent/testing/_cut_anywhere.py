@@ -12,7 +12,14 @@ Out = TypeVar("Out")
 
 
 def every_cut(data: S) -> Iterator[Sequence[S]]:
-    """Cut ``data`` whole, into single items, and in two at every place."""
+    """Cut ``data`` whole, into single items, and in two at every place.
+
+    Args:
+        data: Text or bytes.
+
+    Yields:
+        The pieces of one way to cut it; joined, they are ``data``.
+    """
     yield [data]
     yield [data[index : index + 1] for index in range(len(data))]
     for index in range(1, len(data)):

@@ -56,7 +56,15 @@ Step: TypeAlias = str | Reply | Exception | Callable[[ChatRequest], "Step"]
 
 
 def tool_call(name: str, /, **arguments: object) -> ToolCall:
-    """Write a call for a script: ``tool_call("weather", city="Oslo")``."""
+    """Write a call for a script: ``tool_call("weather", city="Oslo")``.
+
+    Args:
+        name: Of the tool.
+        arguments: What the model writes, as JSON.
+
+    Returns:
+        A call without an id; the scripted model makes one.
+    """
     return ToolCall(id="", name=name, arguments=json.dumps(arguments))
 
 

@@ -51,7 +51,14 @@ class SseDecoder:
         )
 
     def feed(self, chunk: bytes, /) -> list[SseEvent]:
-        """Take the bytes of one read; return the events that are complete."""
+        """Take the bytes of one read.
+
+        Args:
+            chunk: As it was read.
+
+        Returns:
+            The events that are complete.
+        """
         # The common case: a read is one event of one line.
         if (
             chunk[:6] == b"data: "

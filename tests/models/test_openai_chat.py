@@ -43,7 +43,10 @@ def model_of(server: ChatServer, *, read_timeout_s: float = 5.0) -> OpenAIChat:
 
 
 def open_clients() -> list[httpx.AsyncClient]:
-    found = [each for each in gc.get_objects() if isinstance(each, httpx.AsyncClient)]
+    # By type: some object of another test may answer isinstance with an error.
+    found: list[httpx.AsyncClient] = [
+        each for each in gc.get_objects() if issubclass(type(each), httpx.AsyncClient)
+    ]
     return [each for each in found if not each.is_closed]
 
 
