@@ -4,7 +4,7 @@ Each prompt of ``tool_prompts.py`` has one tool that fits.  It is asked with tha
 alone, with five, and with five that are ranked.  With ``auto`` the model may choose no
 tool as well; ten more prompts that need none tell how often it rightly does.
 
-Run: python bench/schema_tools.py [--model PATH] [--show]
+Run: python bench/schema_tools.py [--model PATH] [--free] [--show]
 """
 
 from __future__ import annotations
@@ -98,8 +98,10 @@ def main() -> None:
     """Print a row for each way."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", help="a GGUF file, in place of the default")
+    parser.add_argument("--free", action="store_true", help="without quote=True")
     parser.add_argument("--show", action="store_true", help="print what went wrong")
     arguments = parser.parse_args()
+    quote = arguments.model is None and not arguments.free  # as in LocalChat
     with LocalChat(arguments.model, tools="native") as model:
         Flow.of(just(_warm()).pipe(model)).run()
         print(f"{model!r}, {len(PROMPTS)} prompts, temperature 0")
@@ -110,7 +112,7 @@ def main() -> None:
             ("5, ranked to 2", five, 2),
             ("5, ranked to 1", five, 1),
         ):
-            exchange = schema_tools(max_tools=max_tools)(model)
+            exchange = schema_tools(max_tools=max_tools, quote=quote)(model)
             for tool_choice in ("required", "auto"):
                 score = measure(exchange, offer, tool_choice)
                 none = "-"
