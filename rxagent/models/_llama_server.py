@@ -131,7 +131,8 @@ class LlamaServer:
         path = Path(settings.path)
         began = time.perf_counter()
         try:
-            megabytes = path.stat().st_size / 1e6
+            # It was there when the model was built; llama.cpp tells if it has gone.
+            megabytes = path.stat().st_size / 1e6 if path.is_file() else 0
             self._log.info(
                 "loading %s (%.0f MB) from %s", settings.name, megabytes, path.parent
             )
@@ -161,13 +162,16 @@ class LlamaServer:
         with self._lock:
             if self._closed:
                 raise self._closed_error()
-            child = subprocess.Popen(
-                [sys.executable, "-P", str(_CHILD)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                bufsize=0,  # no locks, which a daemon thread could hold at the end
-            )
+            try:
+                child = subprocess.Popen(
+                    [sys.executable, "-P", str(_CHILD)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=stderr,
+                    bufsize=0,  # no locks, which a daemon thread could hold at the end
+                )
+            except OSError as error:
+                raise self._failed(f"no process can be started: {error}") from error
             _end_all(self._children)  # one that died
             self._children[:] = [child]
             return child

@@ -772,7 +772,9 @@ SPECS = st.lists(
         ToolSpec,
         name=st.sampled_from(["weather", "clock", "map", "mail", "天气"]),
         description=st.text(max_size=20),
-        parameters=st.just({"type": "object", "properties": {"a": True}}),
+        parameters=st.sampled_from(
+            [{"type": "object", "properties": {"a": True}}, {"type": "object"}]
+        ),
     ),
     max_size=5,
 )

