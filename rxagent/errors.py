@@ -27,6 +27,7 @@
     │   ├── ArgumentsError        arguments of a tool call that are no JSON object
     │   └── NoJsonError           an answer without the JSON that was asked for
     ├── HistoryError              stored messages cannot be read
+    ├── RecordingError            recorded events cannot be read
     ├── ToolError                 a tool failed, and that is not for the model to see
     ├── LimitError                a limit was reached, and it was set to raise
     └── StreamError
@@ -67,6 +68,7 @@ __all__ = [
     "OverloadedError",
     "ProviderStreamError",
     "RateLimitError",
+    "RecordingError",
     "RequestError",
     "RxAgentError",
     "ServerError",
@@ -145,6 +147,20 @@ class HistoryError(RxAgentError, ValueError):
         self.where = where
         self.problem = problem
         self.problems = problems
+
+
+class RecordingError(RxAgentError, ValueError):
+    """Recorded events cannot be read.
+
+    Args:
+        line: Of the recording, from 1.
+        problem: What is wrong there.
+    """
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(f"line {line} is no recorded event: {problem}")
+        self.line = line
+        self.problem = problem
 
 
 class ModelError(RxAgentError):
