@@ -1,0 +1,78 @@
+"""The options that say which agent a command talks to."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+from rxagent.agent import Agent
+from rxagent.requests import ChatOptions, ToolSpec
+
+__all__ = ["add_agent_arguments", "add_model_arguments", "agent_from"]
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--model`` and ``--base-url``."""
+    parser.add_argument(
+        "--model",
+        default="local",
+        metavar="MODEL",
+        help="openai:NAME, local, or local:PATH of a GGUF file (default: local)",
+    )
+    parser.add_argument(
+        "--base-url",
+        metavar="URL",
+        help="of any server that speaks OpenAI's chat completions",
+    )
+
+
+def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `agent_from` needs, and ``--tools``."""
+    add_model_arguments(parser)
+    parser.add_argument("--system", metavar="TEXT", help="instructions for the model")
+    parser.add_argument(
+        "--tools",
+        action="append",
+        default=[],
+        metavar="MODULE[:NAME]",
+        help="a tool of a module, or all of its tools; may be given again",
+    )
+    parser.add_argument(
+        "--temperature", type=float, metavar="T", help="0 is the least random"
+    )
+    parser.add_argument(
+        "--max-tokens", type=_positive, metavar="N", help="longest answer, in tokens"
+    )
+
+
+def agent_from(arguments: argparse.Namespace, *, tools: Iterable[ToolSpec]) -> Agent:
+    """Make the agent that the options describe.
+
+    Args:
+        arguments: What `add_agent_arguments` declared.
+        tools: What the model may call.
+
+    Returns:
+        The agent; nothing is loaded or connected yet.
+
+    Raises:
+        ConfigurationError: If the model or the tools are put together wrongly.
+    """
+    # A provider's client is not what `--help` should wait for.
+    from rxagent.cli.model_option import model_from
+
+    return Agent(
+        model_from(arguments.model, base_url=arguments.base_url),
+        system=arguments.system,
+        tools=tools,
+        options=ChatOptions(
+            temperature=arguments.temperature, max_tokens=arguments.max_tokens
+        ),
+    )
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, got {number}")
+    return number
