@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import TextIO
 
-from rxagent.cli import ask
+from rxagent.cli import ask, chat, doctor, trace
 from rxagent.errors import ConfigurationError, RequestError, RxAgentError
 
 __all__ = ["main"]
@@ -19,8 +19,8 @@ _OK, _FAILED, _USAGE, _INTERRUPTED = 0, 1, 2, 130
 
 _EXIT_CODES = """\
 exit codes:
-  0    an answer came, also one that was blocked or limited; the reader went away
-  1    the model or a tool failed
+  0    all is well: also an answer that was blocked or limited, a reader that went away
+  1    the model or a tool failed, or what is read is not as it should be
   2    wrong usage: an option, the prompt, the model or a tool is put together wrongly
   130  interrupted by Ctrl-C; a second Ctrl-C does not wait for running tools
 """
@@ -83,7 +83,12 @@ def _parser() -> argparse.ArgumentParser:
         "--version", action="version", version=f"rxagent {version('rxagent')}"
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name, command in {"ask": ask}.items():
+    for name, command in {
+        "ask": ask,
+        "chat": chat,
+        "trace": trace,
+        "doctor": doctor,
+    }.items():
         subparser = commands.add_parser(
             name,
             help=command.HELP,
