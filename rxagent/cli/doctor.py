@@ -49,11 +49,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Look; see `rxagent.cli.main` for what it raises and returns."""
     complete = _show_packages()
-    _show_environment()
+    broken = _show_environment()
     if arguments.no_ask:
         return 0 if complete else 1
-    answers = _show_answer(arguments.model, arguments.base_url)
-    return 0 if complete and answers else 1
+    model, base_url = arguments.model, arguments.base_url
+    used = [_KEY] if base_url else [_KEY, _BASE_URL]
+    print("Model", flush=True)  # an answer may take a while
+    if model.startswith("openai:") and not broken.isdisjoint(used):
+        # What is said about a wrong value may show it.
+        _row(model, "was not asked: what it needs of the environment is wrong")
+        return 1
+    return 0 if _show_answer(model, base_url) and complete else 1
 
 
 def _show_packages() -> bool:
@@ -94,35 +100,39 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def _show_environment() -> None:
+def _show_environment() -> set[str]:
+    """Return the names of what is set wrongly."""
+    broken = set[str]()
     print("Environment")
-    key = os.environ.get(_KEY)
+    key, url = os.environ.get(_KEY), os.environ.get(_BASE_URL)
     if not key:
         _row(_KEY, "not set")
-    elif _can_be_sent(key):
+    elif key.isascii() and key.isprintable() and " " not in key:
         _row(_KEY, "set")
     else:
+        broken.add(_KEY)
         _row(_KEY, "set, but with spaces, line ends or letters that no key has")
-    url = os.environ.get(_BASE_URL)
-    _row(_BASE_URL, _place(url) if url else "not set")
+    if not url:
+        _row(_BASE_URL, "not set")
+    elif place := _place(url):
+        _row(_BASE_URL, place)
+    else:
+        broken.add(_BASE_URL)
+        _row(_BASE_URL, "set, but it is no address like https://host/v1")
+    return broken
 
 
-def _can_be_sent(key: str) -> bool:
-    return key.isascii() and key.isprintable() and " " not in key
-
-
-def _place(url: str) -> str:
+def _place(url: str) -> str | None:
     """Scheme, host and port; what else an address holds may be secret."""
-    wrong = "set, but it is no address like https://host/v1"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        return wrong
+        return None
     # A password with a slash that is not escaped would pass for a host.
     is_split_wrongly = "@" in parts.path + parts.query + parts.fragment
     if parts.scheme not in ("http", "https") or not host or is_split_wrongly:
-        return wrong
+        return None
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}" + (f":{port}" if port is not None else "")
 
@@ -132,12 +142,6 @@ def _show_answer(model: str, base_url: str | None) -> bool:
     # A provider's client is not what `--help` should wait for.
     from rxagent.cli.model_option import model_from
 
-    print("Model")
-    sys.stdout.flush()  # it may take a while
-    key = os.environ.get(_KEY, "")
-    if model.startswith("openai:") and not _can_be_sent(key):
-        _row(model, f"was not asked, because {_KEY} cannot be sent as it is")
-        return False
     began = time.perf_counter()
     first_s: float | None = None
     try:

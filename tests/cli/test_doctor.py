@@ -163,7 +163,7 @@ def test_a_key_that_cannot_be_sent_is_told_and_not_sent(
         assert server.asked == []
     out, err = capsys.readouterr()
     assert "spaces, line ends or letters" in rows(out)["OPENAI_API_KEY"]
-    assert "OPENAI_API_KEY" in rows(out)["openai:test-model"]
+    assert rows(out)["openai:test-model"].startswith("was not asked: ")
     assert SECRET not in out + err
 
 
@@ -199,7 +199,17 @@ def test_of_an_address_only_the_place_is_shown(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", url)
-    main(["doctor", "--no-ask"])
-    text = rows(capsys.readouterr().out)["OPENAI_BASE_URL"]
-    assert text.startswith(shown)
-    assert not re.search("secret|user|123", text)
+    is_wrong = "no address" in shown
+    options = ["--model", "openai:m"] if is_wrong else ["--no-ask"]
+    assert main(["doctor", *options]) == (1 if is_wrong else 0)
+    out, err = capsys.readouterr()
+    assert rows(out)["OPENAI_BASE_URL"].startswith(shown)
+    assert not re.search("secret|user|123", out + err)
+
+
+def test_a_wrong_address_of_the_environment_is_no_matter_if_another_one_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "nowhere")
+    with ChatServer(streamed("ok")) as server:
+        assert look(server) == 0
