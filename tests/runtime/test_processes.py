@@ -231,14 +231,17 @@ async def endless():
     finally:
         say("closed")
 
-first, second = threading.Event(), threading.Event()
-hanging.stream("hi").subscribe(lambda _: first.set())
-from_async_iterable(endless).subscribe(lambda _: second.set(), say)
-first.wait()
-second.wait()
+came = threading.Semaphore(0)
+def note(_):
+    came.release()
+hanging.stream("hi").subscribe(note)
+from_async_iterable(endless).pipe(ops.distinct_until_changed()).subscribe(note, say)
+run = hanging.stream("hi").pipe(ops.do_action(note)).run
+threading.Thread(target=run, daemon=True).start()
+for _ in range(3):
+    came.acquire()
 half_read = iter(hanging.stream("hi"))
 next(half_read)
-threading.Thread(target=hanging.call("hi").run, daemon=True).start()
 """
     with Upstream() as hangs:
         assert ends_well(program, hangs.base_url) == ["closed"]

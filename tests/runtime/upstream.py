@@ -86,14 +86,16 @@ class Upstream:
     ) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            self._loop.run_until_complete(asyncio.wait(self._tasks))
-        # The turn after the last one closes their sockets.
-        self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.run_until_complete(self._close())
         self._loop.close()
+
+    async def _close(self) -> None:
+        self._server.close()
+        tasks = [*self._tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # the turn after the last one closes their sockets
 
     def stalled(self, still_s: float = 0.3) -> int:
         """Wait until the network takes no more, and return how many events it took.
