@@ -7,6 +7,7 @@ models follow what they have just seen and not what they were told.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -46,6 +47,8 @@ _EXAMPLES: tuple[tuple[str, str, Json], ...] = (
         {"title": "Ideas", "text": "paint the fence green"},
     ),
 )
+_WORD = re.compile(r"[^\W_]+")
+_STRETCH = 4  # letters: most function words are shorter, most word stems are not
 _CHATS = ("Good evening!", "Who invented the telephone?")
 
 
@@ -61,24 +64,23 @@ def choice_messages(
     """
     system = [each.text for each in messages if isinstance(each, SystemMessage)]
     instruction = _INSTRUCTION + (_MAY_DECLINE if may_decline else "")
-    examples: list[tuple[str, Json]] = []
-    for tool in tools:
-        arguments = sample_arguments(tool.parameters)
-        examples.append((_request_for(tool, arguments), _call(tool.name, arguments)))
-    if may_decline:
-        examples += [(text, {"tool": NO_TOOL}) for text in _CHATS]
-    examples += [(text, _call(name, given)) for text, name, given in _EXAMPLES]
+    request = _request(messages)
+    calls = list(map(_sample_call, tools))
+    chats = [(text, {"tool": NO_TOOL}) for text in _CHATS] if may_decline else []
+    examples = [
+        # What comes late weighs more, so a request that sounds like a tool has the
+        # examples of small talk far behind it.
+        *([*chats, *calls] if _sounds_like(tools, request.text) else [*calls, *chats]),
+        *((text, _call(name, given)) for text, name, given in _EXAMPLES),
+    ]
     return (
         SystemMessage.of("\n\n".join([instruction, _listed(tools), *system])),
         *(
             message
             for text, answer in examples
-            for message in (
-                UserMessage.of(text),
-                AssistantMessage.of(_json(answer)),
-            )
+            for message in (UserMessage.of(text), AssistantMessage.of(_json(answer)))
         ),
-        _request(messages),
+        request,
     )
 
 
@@ -118,6 +120,26 @@ def _about_parameters(schema: JsonSchema) -> Iterator[str]:
         optional = "" if is_array(required) and name in required else " optional"
         about = facts.get("description", "")
         yield " ".join(f"{name}:{optional} {kind} {about}".split())
+
+
+def _sounds_like(tools: Sequence[ToolSpec], text: str) -> bool:
+    """Whether the request has a stretch of letters of a tool's name or description."""
+    stretches = _stretches(text)
+    return any(stretches & _stretches(f"{t.name} {t.description}") for t in tools)
+
+
+def _stretches(text: str) -> set[str]:
+    words = _WORD.findall(text.casefold())
+    return {
+        word[at : at + _STRETCH]
+        for word in words
+        for at in range(len(word) - _STRETCH + 1)
+    }
+
+
+def _sample_call(tool: ToolSpec) -> tuple[str, Json]:
+    arguments = sample_arguments(tool.parameters)
+    return _request_for(tool, arguments), _call(tool.name, arguments)
 
 
 def _request_for(tool: ToolSpec, arguments: Json) -> str:

@@ -223,6 +223,28 @@ def test_every_worked_example_of_a_tool_meets_the_schema() -> None:
         jsonschema.validate(each, schema)
 
 
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("How is the weather?", ["none", "none", "weather", "clock"]),
+        ("Good morning!", ["weather", "clock", "none", "none"]),
+    ],
+)
+def test_examples_of_small_talk_are_near_unless_a_request_sounds_like_a_tool(
+    text: str, order: list[str]
+) -> None:
+    model = ScriptedModel(WEATHER)
+
+    ask(schema_tools()(model), request(text))
+
+    answers = [
+        json.loads(each.text)["tool"]
+        for each in model.requests[0].messages
+        if isinstance(each, AssistantMessage)
+    ]
+    assert answers[:4] == order
+
+
 def test_the_temperature_of_a_request_is_kept() -> None:
     model = ScriptedModel(WEATHER)
 
