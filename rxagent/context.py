@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar, overload
+from typing import Generic, TypeVar, get_origin, overload
 
-from rxagent.errors import ContextTypeError, MissingContextError
+from rxagent.errors import (
+    ConfigurationError,
+    ContextTypeError,
+    MissingContextError,
+)
 
 __all__ = ["Context", "Key"]
 
@@ -26,6 +30,14 @@ class Key(Generic[T]):
     name: str
     type: type[T]
     hint: str = ""
+
+    def __post_init__(self) -> None:
+        origin: type | None = get_origin(self.type)
+        if origin is not None:
+            raise ConfigurationError(
+                f"the key {self.name!r} is of {self.type}, which no value can be "
+                f"checked against; use {origin.__name__}"
+            )
 
 
 class Context:
@@ -47,6 +59,12 @@ class Context:
 
     def __init__(self, values: Mapping[str, object] | Context | None = None) -> None:
         self._values: dict[str, object] = dict(values) if values else {}
+        for name in self._values:
+            if not isinstance(name, str):
+                raise ConfigurationError(
+                    f"a context is keyed by text, not by {name!r}; "
+                    "use the name of a Key, or set(key, value)"
+                )
 
     @overload
     def __getitem__(self, key: Key[T]) -> T: ...

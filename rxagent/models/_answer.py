@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -103,4 +103,6 @@ def _chunks(response: Response) -> AsyncIterator[bytes]:
     """The body as it comes; a server may compress it though it was asked not to."""
     if "content-encoding" in response.headers:
         return response.aiter_bytes()
-    return response.aiter_raw()
+    # `aiter_raw` would close the response at its end, where a cancellation may hit it.
+    assert isinstance(response.stream, AsyncIterable)
+    return aiter(response.stream)

@@ -6,7 +6,7 @@ import asyncio
 import ssl
 import weakref
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import httpx
 
@@ -25,6 +25,7 @@ Response = httpx.Response
 
 # httpcore counts all its connections for each idle one, so few are kept alive.
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+_TURNS = 10  # of a loop; more than it takes to end
 
 
 class Http:
@@ -73,7 +74,7 @@ class Http:
         self._lifetimes: dict[asyncio.AbstractEventLoop, AsyncGenerator[Client]] = {}
         # Held from outside until then: sockets that are garbage together with this
         # object would be lost before anything could close them.
-        weakref.finalize(self, self._lifetimes.clear).atexit = False
+        weakref.finalize(self, _end_soon, self._lifetimes).atexit = False
 
     @asynccontextmanager
     async def post(
@@ -97,7 +98,7 @@ class Http:
             try:
                 yield response
             finally:
-                await response.aclose()
+                await _close(response)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
             raise self._model_error(error) from error
 
@@ -195,6 +196,41 @@ async def _send(client: Client, request: httpx.Request) -> Response:
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
             if not trace.reused:
                 raise
+
+
+async def _close(response: Response) -> None:
+    """Close a response to the end, though its task be cancelled meanwhile.
+
+    Source: httpcore shields its clean-up against anyio's cancellation, not asyncio's. A
+    connection that is half-closed then stays in the pool, and open, for good.
+    """
+    closing = asyncio.ensure_future(response.aclose())
+    try:
+        await asyncio.shield(closing)
+    except asyncio.CancelledError:
+        await asyncio.wait([closing])
+        raise
+
+
+def _end_soon(
+    lifetimes: dict[asyncio.AbstractEventLoop, AsyncGenerator[Client]],
+) -> None:
+    for loop, lifetime in lifetimes.items():
+        with suppress(RuntimeError):  # the loop is closed, and its client with it
+            loop.call_soon_threadsafe(_hold, loop, lifetime, _TURNS)
+    lifetimes.clear()
+
+
+def _hold(
+    loop: asyncio.AbstractEventLoop, lifetime: AsyncGenerator[Client], turns: int
+) -> None:
+    """Keep ``lifetime`` for some turns: the loop may end with the model, right now.
+
+    It then cancels every task, also one that closes a client, and after that closes the
+    generators that are still there.
+    """
+    if turns > 0:
+        loop.call_soon(_hold, loop, lifetime, turns - 1)
 
 
 async def _lifetime(client: Client) -> AsyncGenerator[Client]:

@@ -154,8 +154,12 @@ def _subscribed(
     A scheduler that has no loop knows its own thread, so it is left alone.
     """
     subscription = SingleAssignmentDisposable()
+
+    def fail(error: BaseException) -> None:
+        end(exit_error(error) if isinstance(error, SystemExit) else error)
+
     if scheduler is None or isinstance(scheduler, LoopScheduler):
-        scheduler = LoopScheduler(loop, demand, on_exit=end)
+        scheduler = LoopScheduler(loop, demand, on_raise=fail)
 
     def subscribe() -> None:
         subscription.disposable = source.subscribe(
@@ -165,8 +169,8 @@ def _subscribed(
     def subscribe_on_loop() -> None:
         try:
             subscribe()
-        except SystemExit as exit_:
-            end(exit_error(exit_))
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            fail(error)
 
     if not isinstance(scheduler, LoopScheduler | AsyncIOScheduler):
         try:

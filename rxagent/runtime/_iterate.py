@@ -150,12 +150,18 @@ async def _iterate(
     subscription = SingleAssignmentDisposable()
     mailbox: _Mailbox[T] = _Mailbox(loop, maxsize, overflow, subscription.dispose)
     end = _on_thread_of(loop, mailbox.end)
+
+    def fail(error: BaseException) -> None:
+        if not isinstance(error, Exception):
+            raise error  # the loop is somebody else's, and ends as that one wants it
+        end(error)
+
     try:
         subscription.disposable = source.subscribe(
             _on_thread_of(loop, mailbox.put),
             end,
             end,
-            scheduler=LoopScheduler(loop, mailbox.demand),
+            scheduler=LoopScheduler(loop, mailbox.demand, fail),
         )
         while True:
             try:

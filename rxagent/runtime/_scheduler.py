@@ -10,8 +10,7 @@ from reactivex import abc, typing
 from reactivex.disposable import Disposable, SingleAssignmentDisposable
 from reactivex.scheduler.periodicscheduler import PeriodicScheduler
 
-from rxagent.errors import StreamError
-from rxagent.runtime._loop import call_on, closed_error, exit_error, on_loop
+from rxagent.runtime._loop import call_on, closed_error, on_loop
 
 __all__ = ["Demand", "LoopScheduler"]
 
@@ -60,19 +59,20 @@ class LoopScheduler(PeriodicScheduler):
     Args:
         loop: Where actions run.
         demand: The reader's switch, if it can pause its sources.
-        on_exit: Told that an action tried to exit the program, in place of the loop.
+        on_raise: Told what an action raised, in place of the loop, which would log it
+            and let whoever waits for the stream wait on.
     """
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
         demand: Demand | None = None,
-        on_exit: Callable[[StreamError], object] | None = None,
+        on_raise: Callable[[BaseException], object] | None = None,
     ) -> None:
         super().__init__()
         self.loop = loop
         self.demand = demand
-        self._on_exit = on_exit
+        self._on_raise = on_raise
 
     def schedule(
         self, action: typing.ScheduledAction[S], state: S | None = None
@@ -96,10 +96,10 @@ class LoopScheduler(PeriodicScheduler):
                 return
             try:
                 inner.disposable = self.invoke_action(action, state=state)
-            except SystemExit as exit_:
-                if self._on_exit is None:
+            except BaseException as error:
+                if self._on_raise is None:
                     raise
-                self._on_exit(exit_error(exit_))
+                self._on_raise(error)
 
         def start() -> None:
             nonlocal timer

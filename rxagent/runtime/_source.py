@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from reactivex import Observable, abc
 
@@ -135,6 +135,11 @@ class _Pump(abc.DisposableBase, Generic[T]):
                 raise  # a loop of somebody else ends as that one wants it
         except Exception as error:  # noqa: BLE001 - whatever it is goes downstream
             self._fail(error)
+        except BaseException as error:
+            # Ctrl-C, or how a test framework ends a test.  Whoever waits has to know.
+            self._fail(cast("Exception", error))
+            if isinstance(error, KeyboardInterrupt) and Portal.of(self._loop) is None:
+                raise
         else:
             if not self._sink.stopped:
                 self._observer.on_completed()

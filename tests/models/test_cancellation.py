@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
 
 import pytest
 from reactivex import Observable
@@ -109,3 +111,44 @@ def test_leaving_on_the_portal_closes_the_connection() -> None:
             run(agent.stream("hi").pipe(ops.take(1)))
             upstream.left.get(timeout=SECONDS)
         assert upstream.left.empty()
+
+
+def test_leaving_while_the_answer_ends_leaves_no_connection() -> None:
+    """The cancellation may hit what closes the response."""
+
+    async def scenario() -> None:
+        for turns in range(40):  # of the loop, until the reader leaves
+            arrived = asyncio.Event()
+            subscription = agent.stream("hi").subscribe(partial(_set, arrived))
+            await arrived.wait()
+            for _ in range(turns % 10):
+                await asyncio.sleep(0)
+            subscription.dispose()
+        await settled(sockets=sockets + 6)  # both ends of some that are kept
+
+    with Upstream(items=1, then="end") as upstream:
+        agent = agent_of(upstream)
+        sockets = open_sockets()
+        asyncio.run(scenario(), debug=True)
+
+
+def test_a_model_that_goes_with_its_loop_takes_its_connections_along() -> None:
+    """Warnings are errors, and an unclosed connection is one."""
+
+    async def scenario() -> None:
+        agent = agent_of(upstream)
+        await asyncio.gather(*(_call(agent) for _ in range(5)))
+
+    with Upstream(items=1, then="end") as upstream:
+        sockets = open_sockets()
+        asyncio.run(scenario())
+        gc.collect()
+        assert open_sockets() <= sockets
+
+
+def _set(arrived: asyncio.Event, _: ChatEvent) -> None:
+    arrived.set()
+
+
+async def _call(agent: Agent) -> None:
+    await agent.call("hi")
