@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
 from reactivex import Observable, abc
@@ -14,7 +14,14 @@ from rxagent.chain import Advisor, Named, chain, name_of
 from rxagent.context import Context
 from rxagent.errors import ConfigurationError, RequestError
 from rxagent.events import ChatEvent
-from rxagent.messages import Message, SystemMessage, Text, UserMessage
+from rxagent.messages import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    Text,
+    ToolMessage,
+    UserMessage,
+)
 from rxagent.operators import concat_each, just, one_finished, responses
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.responses import ChatResponse
@@ -23,6 +30,8 @@ from rxagent.tools import tool_index
 from rxagent.types import Exchange
 
 __all__ = ["Agent", "Prompt"]
+
+T = TypeVar("T")
 
 Prompt: TypeAlias = str | UserMessage | Sequence[Message] | ChatRequest
 """What may be asked: a text, a message, a conversation, or a whole request."""
@@ -52,7 +61,8 @@ class Agent:
         name: Shown in the origin of events, in logs and in errors.
 
     Raises:
-        ConfigurationError: If two tools have one name, or two advisors run tools.
+        ConfigurationError: If two tools have one name, two advisors run tools, or
+            something is not what it should be.
     """
 
     def __init__(
@@ -69,9 +79,9 @@ class Agent:
         self.name = name
         self._model = model
         self._system = system
-        self._tools = tuple(tools)
-        self._advisors = tuple(advisors)
-        self._options = options or ChatOptions()
+        self._tools = _listed("tools", tools)
+        self._advisors = _listed("advisors", advisors)
+        self._options = _given(options)
         self._context = Context(context)
         tool_index(self._tools)
         self._with_tools = self._fold((), has_tools=True)
@@ -102,8 +112,8 @@ class Agent:
             RequestError: If there is nothing to answer.
             ConfigurationError: As for the agent itself.
         """
-        request = self._request(prompt, context, tuple(tools), options)
-        around = tuple(advisors)
+        request = self._request(prompt, context, _listed("tools", tools), options)
+        around = _listed("advisors", advisors)
         if around:
             exchange = self._fold(around, has_tools=bool(request.tools))
         else:
@@ -208,11 +218,26 @@ class Agent:
             request,
             messages=messages,
             tools=all_tools,
-            options=self._options.merged(request.options).merged(
-                options or ChatOptions()
-            ),
+            options=self._options.merged(request.options).merged(_given(options)),
             context=self._context | request.context | (context or {}),
         )
+
+
+_MESSAGES = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
+
+
+def _listed(name: str, items: Iterable[T]) -> tuple[T, ...]:
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise ConfigurationError(f"{name} takes a list, not {items!r}")
+    return tuple(items)
+
+
+def _given(options: ChatOptions | None) -> ChatOptions:
+    if options is None:
+        return ChatOptions()
+    if not isinstance(options, ChatOptions):
+        raise ConfigurationError(f"options takes ChatOptions(...), not {options!r}")
+    return options
 
 
 def _asked(prompt: Prompt) -> ChatRequest:
@@ -223,8 +248,13 @@ def _asked(prompt: Prompt) -> ChatRequest:
             request = ChatRequest(messages=(UserMessage.of(prompt),))
         case UserMessage():
             request = ChatRequest(messages=(prompt,))
-        case _:
+        case list() | tuple() if all(isinstance(m, _MESSAGES) for m in prompt):
             request = ChatRequest(messages=tuple(prompt))
+        case _:
+            raise RequestError(
+                f"{prompt!r} is no prompt; pass a text, a UserMessage, a list of "
+                "messages, or a ChatRequest"
+            )
     if not any(map(_says_something, request.messages)):
         raise RequestError(
             "the prompt is empty; pass a text, or a message with at least one part"

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from reactivex import Observable, compose
 from reactivex import operators as ops
 
-from rxagent.errors import AdvisorError
+from rxagent.errors import AdvisorError, ConfigurationError
 from rxagent.events import ChatEvent
 from rxagent.operators import concat_each, fuse, just
 from rxagent.operators._transduction import is_transduction
@@ -130,9 +130,18 @@ def chain(advisors: Iterable[Advisor], model: Exchange) -> Exchange:
 
     Raises:
         AdvisorError: If an advisor returns something that cannot be called.
+        ConfigurationError: If the model or an advisor cannot be called.
     """
+    if not callable(model) or isinstance(model, type):
+        raise ConfigurationError(
+            f"{model!r} is no model; pass an exchange, such as OpenAIChat(model=...)"
+        )
 
     def wrap(inner: Exchange, advisor: Advisor) -> Exchange:
+        if not callable(advisor):
+            raise ConfigurationError(
+                f"{advisor!r} is no advisor; make one with before, after or around"
+            )
         outer = advisor(inner)
         if not callable(outer):
             raise _unexpected(name_of(advisor), outer, "an exchange")

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import reactivex
@@ -34,6 +35,9 @@ from tests.marbles import emitted
 from tests.test_chain import probe
 
 on_next, on_completed = ReactiveTest.on_next, ReactiveTest.on_completed
+
+
+USER = Key("test.user", str)
 
 
 @tool
@@ -290,6 +294,40 @@ def test_two_tools_of_one_name_are_refused_when_built() -> None:
         Agent(ScriptedModel(), tools=[add]).stream("hi", tools=[other_add])
 
 
+def _plain() -> str:
+    return "no tool yet"
+
+
+untyped: Any = Agent  # as from a program without a type checker
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (
+            lambda m: untyped(m, tools=[_plain]),
+            "no tool; make one of a function with @t",
+        ),
+        (lambda m: untyped(m, tools=add), "tools takes a list"),
+        (lambda m: untyped(m, tools=["add"]), "'add' is no tool"),
+        (lambda m: untyped(m, advisors=[5]), "5 is no advisor"),
+        (lambda m: untyped(m, advisors=log()), "advisors takes a list"),
+        (lambda m: untyped(m, options={"seed": 1}), r"options takes ChatOptions\("),
+        (lambda m: untyped(m, context={USER: "a"}), "use the name of a Key"),
+        (lambda m: untyped("gpt"), "'gpt' is no model"),
+        (lambda m: untyped(type(m)), "is no model"),
+        (lambda m: untyped(m).call(["hi"]), r"\['hi'\] is no prompt"),
+        (lambda m: untyped(m).call(None), "None is no prompt"),
+        (lambda m: untyped(m).call({"role": "user"}), "is no prompt; pass a text"),
+    ],
+)
+def test_what_is_not_what_it_should_be_is_refused_with_advice(
+    build: Callable[[Any], object], says: str
+) -> None:
+    with pytest.raises((ConfigurationError, RequestError), match=says):
+        build(ScriptedModel())
+
+
 def test_two_tool_loops_are_refused_with_their_names() -> None:
     """S001-112."""
     with pytest.raises(
@@ -369,9 +407,6 @@ def test_merged_runs_can_be_taken_apart_again() -> None:
     merged.pipe(ops.group_by(by_run), ops.flat_map(whole)).subscribe(runs.append)
 
     assert sorted(answers(run)[0] for run in runs) == ["you said a", "you said b"]
-
-
-USER = Key("test.user", str)
 
 
 def _whoami() -> Advisor:

@@ -21,10 +21,15 @@ def tool_index(tools: Iterable[ToolSpec]) -> Mapping[str, ToolSpec]:
         The tools by name, in their order.
 
     Raises:
-        ConfigurationError: If two have one name, or a provider would refuse a name.
+        ConfigurationError: If one is no tool, two have one name, or a provider would
+            refuse a name.
     """
     index: dict[str, ToolSpec] = {}
     for each in tools:
+        if not isinstance(each, ToolSpec):
+            raise ConfigurationError(
+                f"{each!r} is no tool; make one of a function with @tool"
+            )
         check_name(each.name)
         if (other := index.get(each.name)) is not None:
             raise ConfigurationError(
