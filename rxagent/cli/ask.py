@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from rxagent.agent import Agent
+from rxagent.cli.agent_options import add_agent_arguments, agent_from
 from rxagent.cli.json_line import json_line
 from rxagent.cli.log_lines import log_lines
 from rxagent.cli.terminal import Terminal
 from rxagent.cli.tools_option import tools_from
 from rxagent.errors import RequestError
-from rxagent.requests import ChatOptions
 
 __all__ = ["DESCRIPTION", "HELP", "add_arguments", "run"]
 
@@ -32,31 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PROMPT",
         help="the question; '-' or nothing reads it from stdin",
     )
-    parser.add_argument(
-        "--model",
-        default="local",
-        metavar="MODEL",
-        help="openai:NAME, local, or local:PATH of a GGUF file (default: local)",
-    )
-    parser.add_argument(
-        "--base-url",
-        metavar="URL",
-        help="of any server that speaks OpenAI's chat completions",
-    )
-    parser.add_argument("--system", metavar="TEXT", help="instructions for the model")
-    parser.add_argument(
-        "--tools",
-        action="append",
-        default=[],
-        metavar="MODULE[:NAME]",
-        help="a tool of a module, or all of its tools; may be given again",
-    )
-    parser.add_argument(
-        "--temperature", type=float, metavar="T", help="0 is the least random"
-    )
-    parser.add_argument(
-        "--max-tokens", type=_positive, metavar="N", help="longest answer, in tokens"
-    )
+    add_agent_arguments(parser)
     parser.add_argument(
         "--json",
         action="store_true",
@@ -66,18 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask; see `rxagent.cli.main` for what it raises and returns."""
-    # A provider's client is not what `--help` should wait for.
-    from rxagent.cli.model_option import model_from
-
     prompt = _prompt(arguments.prompt)
-    agent = Agent(
-        model_from(arguments.model, base_url=arguments.base_url),
-        system=arguments.system,
-        tools=tools_from(arguments.tools),
-        options=ChatOptions(
-            temperature=arguments.temperature, max_tokens=arguments.max_tokens
-        ),
-    )
+    agent = agent_from(arguments, tools=tools_from(arguments.tools))
     events = agent.stream(prompt)
     with log_lines(sys.stderr):
         if arguments.json:
@@ -112,10 +77,3 @@ def _checked(prompt: str) -> str:
     except UnicodeEncodeError:
         raise RequestError("the prompt is not UTF-8 text") from None
     return prompt
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be 1 or more, got {number}")
-    return number
