@@ -6,6 +6,7 @@ import os
 import select
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
@@ -14,6 +15,7 @@ from typing import IO
 __all__ = ["SECONDS", "PseudoTerminal"]
 
 SECONDS = 30.0  # a bound for a stuck child, not a measure
+_PATIENCE_S, _PRESSES = 3.0, 10
 
 # Opening the terminal makes it the one whose Ctrl-C reaches the child, which gets it as
 # the installed command does, whatever the test runner does with it.
@@ -86,24 +88,32 @@ class PseudoTerminal:
     def press_until_shown(self, keys: str, text: str) -> str:
         """Press again and again; return what is shown up to the end of ``text``.
 
-        A signal that comes between the prompt and the wait for a key, which only a
-        machine can do, is not seen by Python before the next one.
+        Python looks for signals between its own steps.  One that comes just before a
+        step blocks, right after something was shown, is not seen before the next one.
         """
         shown = b""
-        for _ in range(int(SECONDS)):
+        for _ in range(_PRESSES):
             self.press(keys)
-            while self._is_ready(1.0):
+            while self._is_ready(_PATIENCE_S):
                 shown += self._read(1)
                 if shown.endswith(text.encode()):
                     return shown.decode()
         raise AssertionError(f"{text!r} did not come after {shown!r}")
 
+    def press_until(self, happened: threading.Event, keys: str) -> None:
+        """Press again and again until something has happened."""
+        for _ in range(_PRESSES):
+            self.press(keys)
+            if happened.wait(_PATIENCE_S):
+                return
+        raise AssertionError("it did not happen")
+
     def press_until_ended(self, keys: str) -> int:
         """Press again and again; return the code."""
-        for _ in range(int(SECONDS)):
+        for _ in range(_PRESSES):
             self.press(keys)
             with suppress(subprocess.TimeoutExpired):
-                return self.child.wait(1.0)
+                return self.child.wait(_PATIENCE_S)
         raise AssertionError("the child did not end")
 
     def ended(self) -> tuple[int, str]:
