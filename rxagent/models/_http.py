@@ -55,13 +55,15 @@ class Http:
     ) -> None:
         try:
             parsed = httpx.URL(base_url)
-        except httpx.InvalidURL as error:
-            raise ConfigurationError(f"base_url is no address: {error}") from None
+        except httpx.InvalidURL:  # its text may show a password
+            raise ConfigurationError(
+                "base_url is no address; it must look like 'https://host/v1'"
+            ) from None
         # An address may hold a password.
         self.shown_url = str(parsed.copy_with(userinfo=b"")).rstrip("/")
         if parsed.scheme not in ("http", "https") or not parsed.host:
             raise ConfigurationError(
-                f"base_url must look like 'https://host/v1', got {self.shown_url!r}"
+                f"base_url must look like 'https://host/v1', got {_harmless(base_url)}"
             )
         self._base_url = base_url.rstrip("/")
         self.provider = provider or parsed.netloc.decode()
@@ -196,6 +198,11 @@ async def _send(client: Client, request: httpx.Request) -> Response:
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
             if not trace.reused:
                 raise
+
+
+def _harmless(address: str) -> str:
+    """An address that is wrong, without what may be a password in it."""
+    return repr(address) if "@" not in address else "something else, with a password"
 
 
 async def _close(response: Response) -> None:

@@ -38,7 +38,8 @@ class OpenAIChat:
         client: An ``httpx.AsyncClient`` of your own, used as it is and never closed.
 
     Raises:
-        ConfigurationError: If the address is no http address, or the key is missing.
+        ConfigurationError: If the address is no http address, or the key is missing or
+            cannot be one.
     """
 
     def __init__(
@@ -54,6 +55,12 @@ class OpenAIChat:
     ) -> None:
         url = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
         key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key
+        key = key.strip()  # a file that it came from ends in a newline
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise ConfigurationError(
+                "the API key holds a character that no key has, such as a blank or a "
+                "quote that is not ASCII; copy it again"
+            )
         if not key and url.startswith(_OPENAI):
             raise ConfigurationError(
                 "OpenAI needs a key: set OPENAI_API_KEY or pass api_key=...; "

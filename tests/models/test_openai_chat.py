@@ -163,6 +163,23 @@ def test_the_key_is_in_no_repr_and_in_no_error() -> None:
     assert KEY not in repr(at.value.__dict__)
 
 
+@pytest.mark.parametrize(
+    "key", ["sk-sec\nret", "sk-secrét", "“sk-secret”", "sk secret"]
+)
+def test_a_key_that_is_none_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ConfigurationError, match="API key") as at:
+        OpenAIChat(model="m", base_url="http://127.0.0.1:1/v1", api_key=key)
+
+    assert "sk" not in str(at.value)
+
+
+def test_a_newline_behind_the_key_is_no_part_of_it() -> None:
+    with ChatServer(streamed("ok")) as server:
+        ask(OpenAIChat(model="m", base_url=server.base_url, api_key=f"{KEY}\n"))
+
+    assert server.asked[0].headers["authorization"] == f"Bearer {KEY}"
+
+
 def test_a_password_in_the_address_is_shown_nowhere() -> None:
     model = OpenAIChat(model="m", base_url="http://user:hunter2@127.0.0.1:1/v1")
 
