@@ -25,6 +25,8 @@ Response = httpx.Response
 
 # httpcore counts all its connections for each idle one, so few are kept alive.
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+# A proxy that the environment names cannot reach this machine's own servers.
+_NO_PROXY = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
 _TURNS = 10  # of a loop; more than it takes to end
 
 
@@ -112,7 +114,9 @@ class Http:
             if loop not in self._clients:
                 for closed in [each for each in self._clients if each.is_closed()]:
                     del self._clients[closed], self._lifetimes[closed]
-                lifetime = _lifetime(httpx.AsyncClient(limits=_LIMITS, verify=verify))
+                lifetime = _lifetime(
+                    httpx.AsyncClient(limits=_LIMITS, verify=verify, mounts=_NO_PROXY)
+                )
                 self._lifetimes[loop] = lifetime
                 self._clients[loop] = await anext(lifetime)
         return self._clients[loop]

@@ -127,6 +127,18 @@ def test_key_and_address_come_from_the_environment(
     assert server.asked[0].headers["authorization"] == f"Bearer {KEY}"
 
 
+def test_a_proxy_of_the_environment_does_not_stand_before_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+    with ChatServer(streamed("ok")) as server:
+        assert ask(model_of(server))[0] == TextDelta(text="ok")
+
+
 def test_a_missing_key_is_refused_when_built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
