@@ -8,6 +8,7 @@ from rxagent.errors import ConfigurationError
 from rxagent.events import ChatEvent
 from rxagent.models._answer import answer
 from rxagent.models._http import Client, Http
+from rxagent.models._key import find_key
 from rxagent.operators import concat_each
 from rxagent.requests import ChatRequest
 from rxagent.wire import OpenAIChatDialect
@@ -54,13 +55,7 @@ class OpenAIChat:
         client: Client | None = None,
     ) -> None:
         url = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
-        key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key
-        key = key.strip()  # a file that it came from ends in a newline
-        if not (key.isascii() and key.isprintable()) or " " in key:
-            raise ConfigurationError(
-                "the API key holds a character that no key has, such as a blank or a "
-                "quote that is not ASCII; copy it again"
-            )
+        key = find_key(api_key, "OPENAI_API_KEY")
         if not key and url.startswith(_OPENAI):
             raise ConfigurationError(
                 "OpenAI needs a key: set OPENAI_API_KEY or pass api_key=...; "

@@ -1,8 +1,4 @@
-"""A chat request as the body that OpenAI-compatible servers read.
-
-A message is encoded once, when it is first sent, and what was sent is remembered as a
-whole, so that the rounds of a long tool loop cost what they send and no more.
-"""
+"""A chat request as the body that OpenAI-compatible servers read."""
 
 from __future__ import annotations
 
@@ -20,12 +16,11 @@ from rxagent.messages import (
     UserMessage,
 )
 from rxagent.requests import ChatOptions, ChatRequest, JsonSchema, ToolSpec
+from rxagent.wire.joined import encoded_once, joined
 from rxagent.wire.json_text import dump_json
-from rxagent.wire.openai_chat_messages import SendReasoning, encode_message, wire_name
+from rxagent.wire.openai_chat.messages import SendReasoning, encode_message, wire_name
 
 __all__ = ["RequestEncoder"]
-
-_REACH = 64  # messages that a round may add; further back nothing is looked up
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 
@@ -61,29 +56,10 @@ class RequestEncoder:
             head = dump_json(_head(request, model=model, stream=stream))
         except (ValueError, TypeError) as error:
             raise RequestError(f"the options are not JSON: {error}") from None
-        messages = self._joined(request.messages)
+        messages = joined(request.messages, key=self._key, encode=self._messages)
         if not messages:
             raise RequestError("there is no message to send")
         return b'%b,"messages":[%b]}' % (head[:-1], messages)
-
-    def _joined(self, messages: tuple[Message, ...]) -> bytes:
-        """All messages; those that an earlier request has sent are not looked at."""
-        key = f"{self._key} up to here"
-        sent = _Sent((), b"")
-        for message in reversed(messages[-_REACH:]):
-            found = message.memo.pop(key, None)
-            if isinstance(found, _Sent):
-                count = len(found.messages)
-                rest = messages[count:]
-                if found.messages == messages[:count] and not _has_system(rest):
-                    sent = found
-                break
-        new = b",".join(self._messages(messages[len(sent.messages) :]))
-        joined = b",".join(filter(None, (sent.joined, new)))
-        if messages:
-            # Moved along, so that a conversation holds one copy and not one a round.
-            messages[-1].memo[key] = _Sent(messages, joined)
-        return joined
 
     def _messages(self, messages: tuple[Message, ...]) -> Iterable[bytes]:
         """The messages on the wire: instructions first, results behind their calls."""
@@ -121,25 +97,13 @@ class RequestEncoder:
 
     def _encoded(self, message: Message) -> bytes:
         """The bytes of a message; none if there is nothing to send."""
-        found = message.memo.get(self._key)
-        if not isinstance(found, bytes):
-            found = message.memo[self._key] = encode_message(
+        return encoded_once(
+            message,
+            key=self._key,
+            encode=lambda: encode_message(
                 message, dialect=self.dialect, send_reasoning=self.send_reasoning
-            )
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """Messages that were sent, and their bytes."""
-
-    messages: tuple[Message, ...]
-    joined: bytes
-
-
-def _has_system(messages: tuple[Message, ...]) -> bool:
-    """Whether one has to go to the front, before what was sent."""
-    return any(isinstance(each, SystemMessage) for each in messages)
+            ),
+        )
 
 
 def _head(request: ChatRequest, *, model: str, stream: bool) -> dict[str, object]:

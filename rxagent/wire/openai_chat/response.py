@@ -14,9 +14,9 @@ from rxagent.errors import (
 )
 from rxagent.events import ChatEvent
 from rxagent.wire.json_text import is_object, load_json
-from rxagent.wire.openai_chat_chunks import ChunkReader
-from rxagent.wire.openai_chat_errors import error_of_payload
-from rxagent.wire.repeated_chunk import RepeatedChunk
+from rxagent.wire.openai_chat.chunks import ChunkReader
+from rxagent.wire.openai_chat.repeated_chunk import RepeatedChunk
+from rxagent.wire.provider_errors import error_of_payload
 from rxagent.wire.sse import SseDecoder, SseEvent
 
 __all__ = ["OpenAIChatDecoder"]

@@ -1,4 +1,4 @@
-"""What OpenAI-compatible servers say when something is wrong, as typed errors."""
+"""What providers say when something is wrong, as typed errors."""
 
 from __future__ import annotations
 

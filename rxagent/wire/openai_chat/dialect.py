@@ -1,4 +1,4 @@
-"""OpenAI's chat completions: the format that most servers speak, more or less."""
+"""The dialect of OpenAI's chat completions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import datetime
 
 from rxagent.errors import ModelError
 from rxagent.requests import ChatRequest
-from rxagent.wire.openai_chat_chunks import ChunkReader
-from rxagent.wire.openai_chat_errors import error_of_response
-from rxagent.wire.openai_chat_messages import SendReasoning
-from rxagent.wire.openai_chat_request import RequestEncoder
-from rxagent.wire.openai_chat_response import OpenAIChatDecoder
+from rxagent.wire.openai_chat.chunks import ChunkReader
+from rxagent.wire.openai_chat.messages import SendReasoning
+from rxagent.wire.openai_chat.request import RequestEncoder
+from rxagent.wire.openai_chat.response import OpenAIChatDecoder
+from rxagent.wire.provider_errors import error_of_response
 from rxagent.wire.think_tags import ThinkTagSplitter
 from rxagent.wire.usage import UsageMeter, UsageMode
 

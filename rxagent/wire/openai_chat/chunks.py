@@ -12,8 +12,8 @@ from rxagent.responses import ChatResponse, FinishReason
 from rxagent.usage import Usage
 from rxagent.wire.assembly import AnswerAssembler
 from rxagent.wire.json_text import dump_json, is_array, is_object
-from rxagent.wire.openai_chat_errors import error_of_payload
-from rxagent.wire.openai_chat_usage import usage_report
+from rxagent.wire.openai_chat.usage import usage_report
+from rxagent.wire.provider_errors import error_of_payload
 from rxagent.wire.surrogates import SurrogateJoiner, join_surrogates
 from rxagent.wire.think_tags import ThinkTagSplitter
 from rxagent.wire.usage import UsageMeter

@@ -25,7 +25,7 @@ from rxagent.messages import (
 )
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.wire import OpenAIChatDialect
-from rxagent.wire.openai_chat_messages import SendReasoning
+from rxagent.wire.openai_chat.messages import SendReasoning
 
 Json: TypeAlias = dict[str, object]
 

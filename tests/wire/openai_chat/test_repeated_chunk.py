@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rxagent.wire import SseDecoder
-from rxagent.wire.repeated_chunk import RepeatedChunk
+from rxagent.wire.openai_chat.repeated_chunk import RepeatedChunk
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 
