@@ -87,11 +87,13 @@ class File(_Media):
 class Reasoning:
     """What the model thought; never part of ``text``.
 
-    ``signature`` is the provider's proof of origin: opaque, kept, sent back.
+    ``signature`` is the provider's proof of origin: opaque, kept, and sent back to
+    ``dialect`` alone.
     """
 
     text: str
     signature: str | None = field(default=None, repr=False)
+    dialect: str | None = None
     type: Literal["reasoning"] = "reasoning"
 
 

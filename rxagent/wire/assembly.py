@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from rxagent.events import ToolCallDelta
 from rxagent.messages import (
@@ -37,6 +38,18 @@ class AnswerAssembler:
     def reasoning(self, piece: str) -> None:
         """Take a piece of what the model thought."""
         self._grow(_reasoning, piece)
+
+    def signature(self, piece: str, *, dialect: str) -> None:
+        """Take a piece of the signature of the reasoning that was last."""
+        if self._last is None or self._last.make is not _reasoning:
+            self.reasoning("")
+        assert self._last is not None
+        self._last.signature.append(piece)
+        self._last.dialect = dialect
+
+    def close_part(self) -> None:
+        """Let the next piece begin a part of its own, though its kind be the same."""
+        self._last = None
 
     def refusal(self, piece: str) -> None:
         """Take a piece of a refusal."""
@@ -86,14 +99,21 @@ class AnswerAssembler:
 class _Growing:
     """A part that adjacent pieces still join."""
 
-    __slots__ = ("make", "pieces")
+    __slots__ = ("dialect", "make", "pieces", "signature")
 
     def __init__(self, make: Callable[[str], AssistantPart]) -> None:
         self.make = make
         self.pieces: list[str] = []
+        self.signature: list[str] = []
+        self.dialect = ""
 
     def whole(self) -> AssistantPart:
-        return self.make("".join(self.pieces))
+        part = self.make("".join(self.pieces))
+        if self.signature and isinstance(part, Reasoning):
+            return replace(
+                part, signature="".join(self.signature), dialect=self.dialect
+            )
+        return part
 
 
 def _text(text: str) -> Text:

@@ -76,3 +76,23 @@ def test_a_cut_off_answer_marks_its_last_call() -> None:
     calls = answer.message(truncated=True).tool_calls
 
     assert [call.truncated for call in calls] == [False, True]
+
+
+def test_a_signature_in_pieces_belongs_to_the_reasoning_before_it() -> None:
+    answer = AnswerAssembler(Origin())
+    answer.reasoning("one")
+    answer.signature("s1", dialect="d")
+    answer.signature("s2", dialect="d")
+    answer.close_part()
+    answer.reasoning("two")
+    answer.text("text")
+    answer.signature("of no text", dialect="d")
+
+    message = answer.message(truncated=False)
+
+    assert message.content == (
+        Reasoning(text="one", signature="s1s2", dialect="d"),
+        Reasoning(text="two"),
+        Text(text="text"),
+        Reasoning(text="", signature="of no text", dialect="d"),
+    )
