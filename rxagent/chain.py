@@ -14,8 +14,7 @@ from functools import reduce
 from itertools import groupby
 from typing import TypeAlias
 
-from reactivex import Observable, compose
-from reactivex import operators as ops
+from reactivex import Observable
 
 from rxagent.errors import AdvisorError, ConfigurationError
 from rxagent.events import ChatEvent
@@ -174,7 +173,7 @@ def before(rewrite: Callable[[ChatRequest], ChatRequest]) -> Advisor:
                 raise _unexpected(name, result, "a ChatRequest")
             return result
 
-        return compose(ops.map(rewritten), inner)
+        return concat_each(lambda request: just(rewritten(request)).pipe(inner))
 
     return advise
 

@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from reactivex import Observable, abc
-from reactivex.disposable import CompositeDisposable, SingleAssignmentDisposable
+from reactivex.disposable import (
+    CompositeDisposable,
+    Disposable,
+    SingleAssignmentDisposable,
+)
 
+from rxagent.operators._just import Just
 from rxagent.operators._serial import Serial
 from rxagent.types import Operator
 
@@ -24,6 +29,8 @@ def concat_each(project: Callable[[T], Observable[U]]) -> Operator[T, U]:
         --1-2---1-2---|
 
     It is ``concat_map`` with no lock per inner item, no recursion and no scheduler hop.
+    Over ``just`` one item it is the sequence itself, which is how each advisor asks the
+    rest of a chain.
 
     Args:
         project: Makes the sequence of an item.
@@ -34,6 +41,9 @@ def concat_each(project: Callable[[T], Observable[U]]) -> Operator[T, U]:
     """
 
     def operator(source: Observable[T]) -> Observable[U]:
+        if isinstance(source, Just) and len(source.values) == 1:
+            return _Projected(project, source.values[0])
+
         def subscribe(
             observer: abc.ObserverBase[U], scheduler: abc.SchedulerBase | None = None
         ) -> abc.DisposableBase:
@@ -82,3 +92,39 @@ def concat_each(project: Callable[[T], Observable[U]]) -> Operator[T, U]:
         return Observable(subscribe)
 
     return operator
+
+
+class _Projected(Observable[U], Generic[T, U]):
+    """The sequence that ``project`` makes of ``item``, made anew for each subscription.
+
+    It has no observer of its own: whoever subscribes to it subscribes to the sequence.
+    """
+
+    def __init__(self, project: Callable[[T], Observable[U]], item: T) -> None:
+        super().__init__()
+        self._project = project
+        self._item = item
+
+    def subscribe(
+        self,
+        on_next: abc.ObserverBase[U] | abc.OnNext[U] | None = None,
+        on_error: abc.OnError | None = None,
+        on_completed: abc.OnCompleted | None = None,
+        *,
+        scheduler: abc.SchedulerBase | None = None,
+    ) -> abc.DisposableBase:
+        try:
+            sequence = self._project(self._item)
+        except Exception as error:  # noqa: BLE001 - a user's callback
+            sequence = _failed(error)
+        return sequence.subscribe(on_next, on_error, on_completed, scheduler=scheduler)
+
+
+def _failed(error: Exception) -> Observable[Any]:
+    def subscribe(
+        observer: abc.ObserverBase[Any], _: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        observer.on_error(error)
+        return Disposable()
+
+    return Observable(subscribe)

@@ -25,13 +25,26 @@ def just(*values: T) -> Observable[T]:
     Returns:
         A cold observable.
     """
+    return Just(values)
 
-    def subscribe(
-        observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
+
+class Just(Observable[T]):
+    """An observable that shows its items, so that `concat_each` need not wait for them.
+
+    Args:
+        values: The items.
+    """
+
+    def __init__(self, values: tuple[T, ...]) -> None:
+        super().__init__()
+        self.values = values
+
+    def _subscribe_core(
+        self,
+        observer: abc.ObserverBase[T],
+        scheduler: abc.SchedulerBase | None = None,
     ) -> abc.DisposableBase:
-        for value in values:
+        for value in self.values:
             observer.on_next(value)
         observer.on_completed()
         return Disposable()
-
-    return Observable(subscribe)

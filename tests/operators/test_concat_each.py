@@ -88,3 +88,25 @@ def test_an_empty_source_completes() -> None:
     )
 
     assert completed == [True]
+
+
+def test_over_one_item_it_is_the_sequence_itself() -> None:
+    scheduler = TestScheduler()
+    inner = scheduler.create_cold_observable(on_next(50, 1), on_completed(60))
+    made: list[str] = []
+
+    def project(item: str) -> Observable[int]:
+        made.append(item)
+        return inner
+
+    stream = just("a").pipe(concat_each(project))
+    assert made == [], "building does nothing"
+    got = scheduler.start(lambda: stream, disposed=255)
+    again = scheduler.create_observer()
+    stream.subscribe(again, scheduler=scheduler)
+    scheduler.start()
+
+    assert got.messages == [on_next(250, 1)]
+    assert inner.subscriptions == [subscribe(200, 255), subscribe(255, 315)]
+    assert again.messages == [on_next(305, 1), on_completed(315)]
+    assert made == ["a", "a"], "each subscription has a sequence of its own"

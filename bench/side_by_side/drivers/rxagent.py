@@ -1,6 +1,8 @@
 """rxagent as its users write it: an agent with five advisors and a guard-like operator.
 
-Six steps that see every event stand in each measurement; `middlewares` adds more.
+Six steps that see every event stand in each measurement; `middlewares` adds more.  The
+tool is async, so that it runs on the loop, as the floor's does; a plain function would run
+in a worker thread, which costs some 0.15 ms more.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ class Holding:
 
 
 @tool
-def add(a: int, b: int, note: str) -> int:
+async def add(a: int, b: int, note: str) -> int:
     """Add two integers and give back their sum."""
     return w.add(a, b, note)
 

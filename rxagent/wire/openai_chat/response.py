@@ -12,7 +12,7 @@ from rxagent.errors import (
     ModelError,
     TruncatedStreamError,
 )
-from rxagent.events import ChatEvent
+from rxagent.events import ChatEvent, TextDelta
 from rxagent.wire.json_text import is_object, load_json
 from rxagent.wire.openai_chat.chunks import ChunkReader
 from rxagent.wire.openai_chat.repeated_chunk import RepeatedChunk
@@ -136,8 +136,10 @@ class OpenAIChatDecoder:
         if event.event == "error":
             raise error_of_payload(self._provider, chunk)
         if is_object(chunk):
+            before = len(out)
             self._reader.read(chunk, out)
-            if self._reader.is_plain:
+            said_text = len(out) == before + 1 and isinstance(out[before], TextDelta)
+            if said_text and self._reader.is_plain:
                 self._repeated.learn(event.data, chunk)
         elif event.event == "message":
             raise self._malformed(event.data)
