@@ -107,6 +107,6 @@ def test_over_one_item_it_is_the_sequence_itself() -> None:
     scheduler.start()
 
     assert got.messages == [on_next(250, 1)]
-    assert inner.subscriptions == [subscribe(200, 255), subscribe(255, 315)]
-    assert again.messages == [on_next(305, 1), on_completed(315)]
+    assert inner.subscriptions == [subscribe(200, 255), subscribe(260, 320)]
+    assert again.messages == [on_next(310, 1), on_completed(320)]
     assert made == ["a", "a"], "each subscription has a sequence of its own"
