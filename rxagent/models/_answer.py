@@ -98,11 +98,11 @@ def answer(
             raise
 
     limits, provider = http.timeouts, http.provider
-    attempt = from_producer(produce).pipe(
-        timeouts(first_s=limits.first_s, provider=provider)
+    return from_producer(produce).pipe(
+        timeouts(first_s=limits.first_s, provider=provider),  # of each attempt
+        retry_backoff(http.retry),
+        timeouts(turn_s=limits.turn_s, provider=provider),  # of all together
     )
-    attempts = attempt.pipe(retry_backoff(http.retry))
-    return attempts.pipe(timeouts(turn_s=limits.turn_s, provider=provider))
 
 
 def _chunks(response: Response) -> AsyncIterator[bytes]:

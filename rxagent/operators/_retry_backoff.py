@@ -11,7 +11,6 @@ from reactivex.disposable import SerialDisposable, SingleAssignmentDisposable
 from rxagent.errors import ModelError
 from rxagent.operators._clock import clock_of
 from rxagent.patience import RetryPolicy
-from rxagent.types import Operator
 
 T = TypeVar("T")
 
@@ -19,8 +18,8 @@ _log = logging.getLogger("rxagent.operators.retry_backoff")
 
 
 def retry_backoff(
-    policy: RetryPolicy | None = None, *, random: Callable[[], Random] = Random
-) -> Operator[T, T]:
+    policy: RetryPolicy = RetryPolicy(), *, random: Callable[[], Random] = Random
+) -> Callable[[Observable[T]], Observable[T]]:  # as Operator, mypy would not infer T
     """Subscribe again after an error that may pass, later each time.
 
     ::
@@ -35,7 +34,7 @@ def retry_backoff(
     RxPY's ``retry`` waits for nothing, and repeats what was delivered.
 
     Args:
-        policy: How often and how late; see `RetryPolicy`.  Default: ``RetryPolicy()``.
+        policy: How often and how late; see `RetryPolicy`.
         random: Makes the source of chance of one subscription.
 
     Returns:
@@ -46,14 +45,13 @@ def retry_backoff(
         it waits asks no more.  Each retry is logged, level info.  With
         ``max_retries=0`` the operator is not there at all.
     """
-    chosen = policy or RetryPolicy()
 
     def operator(source: Observable[T]) -> Observable[T]:
         def subscribe(
             observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
         ) -> abc.DisposableBase:
             emit = observer.on_next
-            delays = _Delays(chosen, random())
+            delays = _Delays(policy, random())
             current = SerialDisposable()
             attempts = 0
             delivered = False
@@ -85,8 +83,8 @@ def retry_backoff(
                     return
                 _log.info("asking again in %g s: %s", round(delay_s, 2), error)
                 try:
-                    if chosen.on_retry is not None:
-                        chosen.on_retry(error, delay_s)
+                    if policy.on_retry is not None:
+                        policy.on_retry(error, delay_s)
                 except Exception as broken:  # noqa: BLE001 - a user's callback
                     observer.on_error(broken)
                     return
@@ -97,7 +95,7 @@ def retry_backoff(
             start()
             return current
 
-        return Observable(subscribe) if chosen.max_retries else source
+        return Observable(subscribe) if policy.max_retries else source
 
     return operator
 

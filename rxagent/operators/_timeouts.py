@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from math import inf
 from typing import TypeVar
@@ -14,7 +15,6 @@ from reactivex.disposable import (
 from rxagent.errors import Clock, ModelTimeoutError
 from rxagent.operators._clock import clock_of
 from rxagent.patience import Timeouts
-from rxagent.types import Operator
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def timeouts(
     gap_s: float | None = None,
     turn_s: float | None = None,
     provider: str = "",
-) -> Operator[T, T]:
+) -> Callable[[Observable[T]], Observable[T]]:  # as Operator, mypy would not infer T
     """Fail when a source takes too long: to begin, between two items, or in all.
 
     ::
