@@ -41,6 +41,7 @@ from rxagent.messages import (
     UserPart,
 )
 from rxagent.operators import just
+from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatOptions, ChatRequest, Origin, ToolSpec
 from rxagent.responses import ChatResponse, FinishReason, Limit
 from rxagent.runtime import Flow
@@ -77,10 +78,12 @@ __all__ = [
     "ReasoningDelta",
     "Refusal",
     "Retracted",
+    "RetryPolicy",
     "RoundFinished",
     "SystemMessage",
     "Text",
     "TextDelta",
+    "Timeouts",
     "Tool",
     "ToolCall",
     "ToolCallDelta",

@@ -41,6 +41,8 @@ blocked answer is no error but a response with ``blocked_by``.
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from rxagent.usage import Usage
 
 __all__ = [
@@ -49,6 +51,7 @@ __all__ = [
     "AuthenticationError",
     "BadRequestError",
     "BufferOverflowError",
+    "Clock",
     "ConfigurationError",
     "ContextError",
     "ContextLengthError",
@@ -77,6 +80,10 @@ __all__ = [
     "ToolError",
     "TruncatedStreamError",
 ]
+
+Clock: TypeAlias = Literal["connect", "first", "gap", "turn"]
+"""What ran out: the wait for a connection, for the first event, for any sign of life,
+or for the whole answer; see `rxagent.Timeouts`."""
 
 
 class RxAgentError(Exception):
@@ -176,6 +183,8 @@ class ModelError(RxAgentError):
         retryable: Whether the same request may succeed later; ``None`` takes the
             default of the class.
         usage: Tokens that the provider counted before.
+
+    Its attribute ``attempts`` is how often the provider was asked: 1 and the retries.
     """
 
     default_retryable = False
@@ -201,6 +210,7 @@ class ModelError(RxAgentError):
         self.delivered = delivered
         self.retryable = self.default_retryable if retryable is None else retryable
         self.usage = usage
+        self.attempts = 1
 
 
 class AuthenticationError(ModelError):
@@ -241,7 +251,7 @@ class ModelTimeoutError(ModelError):
     """A clock ran out.
 
     Args:
-        clock: ``"connect"``, ``"read"``, ``"write"`` or ``"pool"``.
+        clock: Which one.
         limit_s: What it was set to, in seconds.
     """
 
@@ -251,7 +261,7 @@ class ModelTimeoutError(ModelError):
         self,
         message: str,
         *,
-        clock: str,
+        clock: Clock,
         limit_s: float | None = None,
         provider: str = "",
         delivered: bool = False,

@@ -27,6 +27,7 @@ from rxagent.errors import (
 from rxagent.events import ChatEvent, TextDelta
 from rxagent.messages import UserMessage
 from rxagent.models import OpenAIChat
+from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.testing import ScriptedModel
 from rxagent.tools import tool
 from tests.servers import (
@@ -47,12 +48,13 @@ def no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
-def agent_of(base_url: str, *, read_timeout_s: float = 30.0) -> Agent:
+def agent_of(base_url: str, *, gap_s: float = 30.0) -> Agent:
     model = OpenAIChat(
         model="test-model",
         base_url=base_url,
         api_key=KEY,
-        read_timeout_s=read_timeout_s,
+        timeouts=Timeouts(gap_s=gap_s),
+        retry=RetryPolicy(max_retries=0),
     )
     return Agent(model)
 
@@ -167,11 +169,11 @@ def test_a_server_that_never_answers_is_a_timeout_that_names_its_option(
 ) -> None:
     seen: list[ChatEvent] = []
     with ChatServer(never(*deltas)) as server:
-        agent = agent_of(server.base_url, read_timeout_s=0.1)
-        with pytest.raises(ModelTimeoutError, match="read_timeout_s") as failure:
+        agent = agent_of(server.base_url, gap_s=0.1)
+        with pytest.raises(ModelTimeoutError, match="raise gap_s") as failure:
             seen.extend(agent.stream("hi"))
         assert server.hung_up.wait(30)
-    assert (failure.value.clock, failure.value.limit_s) == ("read", 0.1)
+    assert (failure.value.clock, failure.value.limit_s) == ("gap", 0.1)
     assert failure.value.delivered == bool(deltas)
 
 

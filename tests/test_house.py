@@ -190,7 +190,7 @@ def test_a_public_name_says_what_it_takes_and_returns(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["rxagent.advisors", "rxagent.operators"])
 def test_an_operator_and_an_advisor_have_a_marble(name: str) -> None:
-    makes = re.compile(r"Advisor|Operator\[.*|Observable\[.*")
+    makes = re.compile(r"Advisor|Operator\[.*|(Callable\[\[)?Observable\[.*")
     without = [
         public
         for public, value in public_names(name).items()

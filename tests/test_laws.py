@@ -29,7 +29,9 @@ from rxagent.operators import (
     just,
     one_finished,
     responses,
+    retry_backoff,
     texts,
+    timeouts,
     transduce,
 )
 from rxagent.responses import ChatResponse, FinishReason
@@ -88,7 +90,9 @@ OPERATORS: Mapping[str, Callable[[], _Operator]] = {
     "fuse": lambda: fuse([transduce(_Doubles), transduce(_Doubles)]),
     "one_finished": lambda: one_finished("law"),
     "responses": responses,
+    "retry_backoff": retry_backoff,
     "texts": texts,
+    "timeouts": lambda: timeouts(first_s=1000, gap_s=1000, turn_s=1000),
     "transduce": lambda: transduce(_Doubles),
 }
 SOURCES = {"just"}  # no operators: they have no source

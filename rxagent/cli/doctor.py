@@ -17,6 +17,7 @@ from rxagent.cli.agent_options import add_model_arguments
 from rxagent.cli.log_lines import log_lines
 from rxagent.errors import RxAgentError
 from rxagent.events import ReasoningDelta, TextDelta
+from rxagent.patience import RetryPolicy
 from rxagent.requests import ChatOptions
 from rxagent.runtime import block
 
@@ -36,6 +37,7 @@ _DEVELOPMENT = "dev"
 _REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*\bextra\s*==\s*['\"]([^'\"]+))?")
 _PROMPT = "Say hello."
 _OPTIONS = ChatOptions(max_tokens=16)
+_RETRY = RetryPolicy(max_retries=0)  # a retry would hide what is the matter
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -145,7 +147,8 @@ def _show_answer(model: str, base_url: str | None) -> bool:
     began = time.perf_counter()
     first_s: float | None = None
     try:
-        agent = Agent(model_from(model, base_url=base_url), options=_OPTIONS)
+        asked = model_from(model, base_url=base_url, retry=_RETRY)
+        agent = Agent(asked, options=_OPTIONS)
         with log_lines(sys.stderr), closing(block(agent.stream(_PROMPT))) as events:
             for event in events:
                 if first_s is None and isinstance(event, TextDelta | ReasoningDelta):

@@ -6,17 +6,21 @@ from pathlib import Path
 
 from rxagent.errors import ConfigurationError
 from rxagent.models import LocalChat, OpenAIChat
+from rxagent.patience import RetryPolicy
 from rxagent.types import Exchange
 
 __all__ = ["model_from"]
 
 
-def model_from(name: str, *, base_url: str | None = None) -> Exchange:
+def model_from(
+    name: str, *, base_url: str | None = None, retry: RetryPolicy = RetryPolicy()
+) -> Exchange:
     """Make the model that ``name`` stands for.
 
     Args:
         name: ``openai:NAME``, ``local`` or ``local:PATH``.
         base_url: Of a server, for ``openai``.
+        retry: When that server is asked again.
 
     Returns:
         The model; nothing is loaded or connected yet.
@@ -31,7 +35,7 @@ def model_from(name: str, *, base_url: str | None = None) -> Exchange:
                 raise ConfigurationError(
                     "which model? write --model openai:NAME, with the server's name"
                 )
-            return OpenAIChat(model=rest, base_url=base_url)
+            return OpenAIChat(model=rest, base_url=base_url, retry=retry)
         case "local":
             if base_url is not None:
                 raise ConfigurationError(

@@ -11,6 +11,7 @@ from reactivex import Observable
 from rxagent.errors import ModelError
 from rxagent.events import ChatEvent
 from rxagent.models._http import Http, Response
+from rxagent.operators import retry_backoff, timeouts
 from rxagent.requests import ChatRequest
 from rxagent.runtime import Sink, from_producer
 from rxagent.types import Transducer
@@ -46,14 +47,14 @@ def answer(
     Args:
         request: Encoded when subscribed.
         dialect: The provider's format.
-        http: The way to it.
+        http: The way to it, and the patience with it.
         path: Appended to the base URL.
         model: Used if the request's options name none.
 
     Returns:
         A cold observable of one answer.  Its errors are of the ``ModelError`` family,
-        with ``delivered`` telling whether an event came before.  Disposing closes the
-        response.
+        with ``delivered`` telling whether an event came before, and ``attempts`` how
+        often the provider was asked.  Disposing closes the response, and asks no more.
     """
     stream = request.options.stream is not False
     headers = {
@@ -96,7 +97,12 @@ def answer(
             error.delivered = delivered
             raise
 
-    return from_producer(produce)
+    limits, provider = http.timeouts, http.provider
+    return from_producer(produce).pipe(
+        timeouts(first_s=limits.first_s, provider=provider),  # of each attempt
+        retry_backoff(http.retry),
+        timeouts(turn_s=limits.turn_s, provider=provider),  # of all together
+    )
 
 
 def _chunks(response: Response) -> AsyncIterator[bytes]:

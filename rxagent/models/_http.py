@@ -11,12 +11,14 @@ from contextlib import asynccontextmanager, suppress
 import httpx
 
 from rxagent.errors import (
+    Clock,
     ConfigurationError,
     MalformedResponseError,
     ModelConnectionError,
     ModelError,
     ModelTimeoutError,
 )
+from rxagent.patience import RetryPolicy, Timeouts
 
 __all__ = ["Client", "Http", "Response"]
 
@@ -37,8 +39,9 @@ class Http:
         provider: Named in errors; by default the host.
         base_url: With scheme; paths are appended to it.
         headers: Sent with each request; may hold the key, so they are never shown.
-        connect_timeout_s: Longest wait for a connection, in seconds.
-        read_timeout_s: Longest silence of the server, in seconds.
+        timeouts: ``connect_s`` and ``gap_s`` are measured here, at the socket, where a
+            comment or a ping is a sign of life; ``answer`` measures the others.
+        retry: When ``answer`` sends a request again.
         client: Used as it is and never closed; it belongs to one event loop.
 
     Raises:
@@ -51,8 +54,8 @@ class Http:
         provider: str,
         base_url: str,
         headers: Mapping[str, str],
-        connect_timeout_s: float,
-        read_timeout_s: float,
+        timeouts: Timeouts,
+        retry: RetryPolicy,
         client: Client | None = None,
     ) -> None:
         try:
@@ -70,9 +73,9 @@ class Http:
         self._base_url = base_url.rstrip("/")
         self.provider = provider or parsed.netloc.decode()
         self._headers = dict(headers)
-        self._connect_timeout_s = connect_timeout_s
-        self._read_timeout_s = read_timeout_s
-        self._timeout = httpx.Timeout(read_timeout_s, connect=connect_timeout_s)
+        self.timeouts = timeouts
+        self.retry = retry
+        self._timeout = httpx.Timeout(timeouts.gap_s, connect=timeouts.connect_s)
         self._given = client
         self._clients: dict[asyncio.AbstractEventLoop, Client] = {}
         self._lifetimes: dict[asyncio.AbstractEventLoop, AsyncGenerator[Client]] = {}
@@ -132,13 +135,13 @@ class Http:
         where = self.shown_url
         match error:
             case httpx.ConnectTimeout():
-                return self._timeout_error("connect", self._connect_timeout_s)
+                return self._timeout_error("connect", "no connection to")
             case httpx.ReadTimeout():
-                return self._timeout_error("read", self._read_timeout_s)
+                return self._timeout_error("gap", "nothing came from")
             case httpx.WriteTimeout():
-                return self._timeout_error("write", self._read_timeout_s)
+                return self._timeout_error("gap", "nothing could be sent to")
             case httpx.PoolTimeout():
-                return self._timeout_error("pool", self._read_timeout_s)
+                return self._timeout_error("gap", "no free connection to")
             case httpx.ConnectError():
                 return ModelConnectionError(
                     f"cannot connect to {where}: {error}; "
@@ -157,17 +160,13 @@ class Http:
                     provider=self.provider,
                 )
 
-    def _timeout_error(self, clock: str, limit_s: float) -> ModelTimeoutError:
-        what = {
-            "connect": "no connection to",
-            "read": "nothing came from",
-            "write": "nothing could be sent to",
-            "pool": "no free connection to",
-        }[clock]
-        option = "connect_timeout_s" if clock == "connect" else "read_timeout_s"
+    def _timeout_error(self, clock: Clock, what: str) -> ModelTimeoutError:
+        limits = self.timeouts
+        limit_s = limits.connect_s if clock == "connect" else limits.gap_s
+        long = "too long" if limit_s is None else f"{limit_s:g} s"
         return ModelTimeoutError(
-            f"{what} {self.shown_url} for {limit_s:g} s; "
-            f"raise {option} if that server is slow",
+            f"{what} {self.shown_url} for {long}; "
+            f"raise {clock}_s of its timeouts if that server is slow",
             clock=clock,
             limit_s=limit_s,
             provider=self.provider,

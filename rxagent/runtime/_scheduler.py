@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from reactivex import abc, typing
@@ -73,6 +74,17 @@ class LoopScheduler(PeriodicScheduler):
         self.loop = loop
         self.demand = demand
         self._on_raise = on_raise
+        self._made = datetime.now(UTC)
+        self._made_s = loop.time()
+
+    @property
+    def now(self) -> datetime:
+        """The time of day, which goes on as the loop's clock does.
+
+        So it is in step with the loop's timers, also when somebody sets the clock of
+        the machine.
+        """
+        return self._made + timedelta(seconds=self.loop.time() - self._made_s)
 
     def schedule(
         self, action: typing.ScheduledAction[S], state: S | None = None

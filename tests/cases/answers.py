@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from email.utils import parsedate_to_datetime
 
 import httpx
+import reactivex
+from reactivex.testing import TestScheduler
 
 from rxagent import Agent
+from rxagent.errors import ModelError
 from rxagent.messages import UserMessage
 from rxagent.models import OpenAIChat
-from rxagent.operators import just
+from rxagent.operators import just, retry_backoff
+from rxagent.patience import RetryPolicy
 from rxagent.requests import ChatRequest
 from rxagent.runtime import Flow
 from rxagent.tools import Tool
@@ -90,21 +95,40 @@ def check_wire(case: Case, cutting: Cutting) -> None:
 
 
 def check_retry_after(case: Case, cutting: Cutting) -> None:
-    """Headers to a delay."""
+    """Headers to a delay, which is waited if it is not too long."""
     del cutting
-    if "max_s" in case.given:
-        raise NotSupportedError("a cap on waiting belongs to retries")
     now = parsedate_to_datetime(case.given["now"])
+    cap_s = case.given.get("max_s", sys.float_info.max)
     dialect = OpenAIChatDialect()
     delays = [
-        dialect.error(row["status"], row["headers"], b"", now=now).retry_after_s
+        _waited(dialect.error(row["status"], row["headers"], b"", now=now), cap_s)
         for row in case.given["rows"]
     ]
     check(case.expect["delays_s"], delays, "$.delays_s")
 
 
+def _waited(error: ModelError, cap_s: float) -> float | str | None:
+    """What a retry waits after ``error``, if that says it and may pass."""
+    if error.retry_after_s is None or not error.retryable:
+        return error.retry_after_s
+    delays: list[float | str] = []
+    policy = RetryPolicy(
+        max_retries=1, cap_s=cap_s, on_retry=lambda _, delay_s: delays.append(delay_s)
+    )
+    scheduler = TestScheduler()
+    reactivex.throw(error).pipe(retry_backoff(policy)).subscribe(
+        on_error=lambda _: None, scheduler=scheduler
+    )
+    scheduler.start()
+    [delay] = delays or ["refuse"]
+    return delay
+
+
 def model_of(
-    client: httpx.AsyncClient, dialect: OpenAIChatDialect | None = None
+    client: httpx.AsyncClient,
+    dialect: OpenAIChatDialect | None = None,
+    *,
+    max_retries: int = 0,
 ) -> OpenAIChat:
     """A real exchange over ``client``."""
     return OpenAIChat(
@@ -113,14 +137,17 @@ def model_of(
         api_key="k",
         client=client,
         dialect=dialect,
+        retry=RetryPolicy(max_retries=max_retries, base_s=0.01),
     )
 
 
 async def _ask(case: Case, answers: list[Answer]) -> tuple[Outcome, list[Json]]:
     transport = Replay(answers)
     request = ChatRequest(messages=(UserMessage.of("hi"),))
+    options = case.given.get("options", {})
     async with httpx.AsyncClient(transport=transport) as client:
-        model = model_of(client, _dialect(case.given.get("options", {})))
+        max_retries = options.get("max_retries", 0)
+        model = model_of(client, _dialect(options), max_retries=max_retries)
         outcome = await listen(Flow.of(just(request).pipe(model)))
     return outcome, transport.requests
 
@@ -151,8 +178,6 @@ async def _run_tools(case: Case, answers: list[Answer], names: set[str]) -> list
 def _dialect(options: Json) -> OpenAIChatDialect:
     known = {"think_tags", "starts_in_thinking"}
     given = {name: value for name, value in options.items() if name in known}
-    if rest := {
-        name: value for name, value in options.items() if name not in known and value
-    }:
+    if rest := options.keys() - known - {"max_retries"}:
         raise NotSupportedError(f"options {rest}")
     return OpenAIChatDialect(**given)

@@ -25,7 +25,6 @@ GAPS: dict[str, str] = {
     "split": "retrieval is not written yet",
     "retrieve": "retrieval is not written yet",
     "tool-search": "tool search is not written yet",
-    "stream-slow-but-alive": "there is no limit on the whole time of an answer yet",
 }
 
 

@@ -10,6 +10,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable, Coroutine
+from math import inf
 from typing import Any, cast
 
 from reactivex import ConnectableObservable, Observable
@@ -20,6 +21,7 @@ from rxagent.events import ChatEvent, TextDelta
 from rxagent.messages import UserMessage
 from rxagent.models import OpenAIChat
 from rxagent.operators import just
+from rxagent.patience import Timeouts
 from rxagent.requests import ChatRequest
 from rxagent.runtime import Flow
 from rxagent.testing import Reply, ScriptedModel, tool_call
@@ -76,11 +78,9 @@ async def idle_timeout(given: Json, expect: Json) -> None:
         await asyncio.sleep(60)
 
     async with loopback(script) as server:
+        timeouts = Timeouts(gap_s=given["options"]["idle_timeout_ms"] / 1000)
         model = OpenAIChat(
-            model="m",
-            base_url=server.base_url,
-            api_key="k",
-            read_timeout_s=given["options"]["idle_timeout_ms"] / 1000,
+            model="m", base_url=server.base_url, api_key="k", timeouts=timeouts
         )
         started = time.monotonic()
         outcome = await listen(ask(model))
@@ -100,16 +100,20 @@ async def slow_but_alive(given: Json, expect: Json) -> None:
 
     async with loopback(script) as server:
         for variant, wanted in zip(given["variants"], expect["variants"], strict=True):
-            if variant["total_timeout_ms"] is not None:
-                raise NotSupportedError("a limit on the whole time of an answer")
-            model = OpenAIChat(
-                model="m",
-                base_url=server.base_url,
-                api_key="k",
-                read_timeout_s=variant["idle_timeout_ms"] / 1000,
+            whole = variant["total_timeout_ms"]
+            timeouts = Timeouts(
+                gap_s=variant["idle_timeout_ms"] / 1000,
+                turn_s=None if whole is None else whole / 1000,
             )
+            model = OpenAIChat(
+                model="m", base_url=server.base_url, api_key="k", timeouts=timeouts
+            )
+            started = time.monotonic()
             outcome = await listen(ask(model))
-            check(wanted["text"], found(outcome)["text"])
+            seconds = time.monotonic() - started
+            assert seconds <= wanted.get("ends_within_ms", inf) / 1000
+            if "text" in wanted:
+                check(wanted["text"], found(outcome)["text"])
             check_error(wanted["error"], outcome.error)
 
 

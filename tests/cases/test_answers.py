@@ -121,7 +121,23 @@ def test_what_the_reader_does_not_know_is_not_passed_over() -> None:
     with pytest.raises(NotSupportedError):
         check_wire(wire({"surprise": 1}), "as cut")
     with pytest.raises(NotSupportedError):
-        check_wire(wire({}, options={"max_retries": 2}), "as cut")
+        check_wire(wire({}, options={"surprise": 0}), "as cut")
+
+
+def test_attempts_are_counted_and_each_has_its_answer() -> None:
+    busy = {"http": {"status": 503, "headers": {"retry-after": "0"}}, "chunks": ["{}"]}
+    good = wire({}).given
+    expect: Json = {"text": "Hi", "error": None, "automatic_retries": 1, "requests": 2}
+
+    def asked(retries: int, expect: Json) -> Case:
+        options = {"max_retries": retries}
+        return wire(expect, attempts=[busy, good], options=options)
+
+    check_wire(asked(1, expect), "as cut")
+    check_wire(asked(0, {"error": {"kind": "overloaded"}, "requests": 1}), "as cut")
+    for name, value in {"automatic_retries": 0, "requests": 1}.items():
+        with pytest.raises(AssertionError):
+            check_wire(asked(1, {**expect, name: value}), "as cut")
 
 
 def test_events_and_delays_are_compared() -> None:
@@ -132,12 +148,18 @@ def test_events_and_delays_are_compared() -> None:
         holds(check_sse, case, is_right)
     row = {"status": 429, "headers": {"retry-after": "7"}}
     given = {"now": "Wed, 21 Oct 2026 07:28:00 GMT", "rows": [row]}
-    for delay, is_right in ((7, True), (8, False)):
+    for cap, delay, is_right in (
+        ({}, 7, True),
+        ({}, 8, False),
+        ({"max_s": 7}, 7, True),
+        ({"max_s": 6}, "refuse", True),
+        ({"max_s": 6}, 6, False),
+    ):
         case = Case(
             id="c",
             kind="retry-after",
             protocol="",
-            given=given,
+            given={**given, **cap},
             expect={"delays_s": [delay]},
         )
         holds(check_retry_after, case, is_right)

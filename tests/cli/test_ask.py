@@ -265,7 +265,7 @@ def test_a_cut_answer_says_so_and_what_to_do(
         pytest.param(
             error(404, "no such model", code="model_not_found"), "check the", id="404"
         ),
-        pytest.param(html(502, "<html><h1>Bad Gateway</h1></html>"), "502", id="502"),
+        pytest.param(html(400, "<html><h1>Bad Request</h1></html>"), "400", id="400"),
         pytest.param(cut_off("Hel"), "lost", id="cut"),
     ],
 )
@@ -278,6 +278,21 @@ def test_a_failure_of_the_model_is_one_line_and_code_1(
     assert err.startswith("rxagent: ")
     assert says in err
     assert err.count("\n") == 1
+
+
+def test_a_failure_that_may_pass_is_told_and_the_model_asked_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    busy = error(503, "busy", headers={"retry-after": "0"})
+    with ChatServer(busy, busy, streamed("ok")) as server:
+        assert ask(server, "hi") == 0
+        assert len(server.asked) == 3
+    out, err = capsys.readouterr()
+    assert out == "ok\n"
+    told = err.splitlines()
+    assert len(told) == 2
+    assert told[0].startswith("asking again in 0 s: ")
+    assert "503 Service Unavailable: busy" in told[0]
 
 
 def test_what_came_before_a_failure_is_a_whole_line(

@@ -116,7 +116,7 @@ def test_reset_forgets_all_but_the_instructions(chat: Chatting) -> None:
 @pytest.mark.parametrize(
     ("failure", "shown", "says"),
     [
-        (error(500, "out of order"), "", "out of order"),
+        (error(400, "out of order"), "", "out of order"),
         (cut_off("Hel"), "Hel\n", "lost"),
     ],
     ids=["at-once", "cut"],

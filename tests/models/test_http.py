@@ -12,6 +12,7 @@ from rxagent.errors import ServerError
 from rxagent.messages import UserMessage
 from rxagent.models import OpenAIChat
 from rxagent.operators import just
+from rxagent.patience import RetryPolicy
 from rxagent.requests import ChatRequest
 from rxagent.runtime import Flow
 
@@ -25,7 +26,7 @@ def test_a_model_in_a_cycle_with_its_error_closes_its_connections(
     llmock.outage(status=500)
 
     async def fail() -> weakref.ref[OpenAIChat]:
-        model = OpenAIChat(model="m")
+        model = OpenAIChat(model="m", retry=RetryPolicy(max_retries=0))
         with pytest.raises(ServerError) as raised:
             await Flow.of(just(REQUEST).pipe(model))
         assert raised.value.__traceback__ is not None

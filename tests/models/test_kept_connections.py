@@ -9,6 +9,7 @@ import pytest
 from rxagent.agent import Agent
 from rxagent.errors import ModelConnectionError
 from rxagent.models import OpenAIChat
+from rxagent.patience import RetryPolicy
 
 
 class Server:
@@ -69,7 +70,12 @@ async def ask(server: Server, times: int) -> list[str]:
     listening = await asyncio.start_server(server, "127.0.0.1", 0)
     async with listening:
         port = listening.sockets[0].getsockname()[1]
-        agent = Agent(OpenAIChat(model="m", base_url=f"http://127.0.0.1:{port}/v1"))
+        model = OpenAIChat(
+            model="m",
+            base_url=f"http://127.0.0.1:{port}/v1",
+            retry=RetryPolicy(max_retries=0),
+        )
+        agent = Agent(model)
         return [(await agent.call("hi")).text for _ in range(times)]
 
 

@@ -22,6 +22,7 @@ from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import UserMessage
 from rxagent.models import OpenAIChat
 from rxagent.operators import just
+from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatOptions, ChatRequest, Origin
 from rxagent.responses import ChatResponse
 from rxagent.runtime import Flow
@@ -33,12 +34,21 @@ REQUEST = ChatRequest(
 KEY = "sk-test-very-secret"
 
 
-def model_of(server: ChatServer, *, read_timeout_s: float = 5.0) -> OpenAIChat:
+ONCE = RetryPolicy(max_retries=0)
+
+
+def model_of(
+    server: ChatServer,
+    *,
+    timeouts: Timeouts = Timeouts(gap_s=5.0),
+    retry: RetryPolicy = ONCE,
+) -> OpenAIChat:
     return OpenAIChat(
         model="m",
         base_url=server.base_url,
         api_key=KEY,
-        read_timeout_s=read_timeout_s,
+        timeouts=timeouts,
+        retry=retry,
     )
 
 
@@ -193,7 +203,8 @@ def test_a_newline_behind_the_key_is_no_part_of_it() -> None:
 
 
 def test_a_password_in_the_address_is_shown_nowhere() -> None:
-    model = OpenAIChat(model="m", base_url="http://user:hunter2@127.0.0.1:1/v1")
+    url = "http://user:hunter2@127.0.0.1:1/v1"
+    model = OpenAIChat(model="m", base_url=url, retry=ONCE)
 
     with pytest.raises(ModelConnectionError, match=r"127\.0\.0\.1:1") as at:
         ask(model)
@@ -246,11 +257,11 @@ def test_an_error_before_anything_came_says_so() -> None:
 def test_a_silent_server_runs_out_of_time_and_the_clock_is_named() -> None:
     with (
         ChatServer(never()) as server,
-        pytest.raises(ModelTimeoutError, match=r"nothing came.*read_timeout_s") as at,
+        pytest.raises(ModelTimeoutError, match=r"nothing came.*raise gap_s") as at,
     ):
-        ask(model_of(server, read_timeout_s=0.05))
+        ask(model_of(server, timeouts=Timeouts(gap_s=0.05)))
 
-    assert (at.value.clock, at.value.limit_s) == ("read", 0.05)
+    assert (at.value.clock, at.value.limit_s) == ("gap", 0.05)
     assert at.value.retryable
 
 
@@ -303,7 +314,7 @@ def test_clients_go_with_their_loop_and_with_their_model() -> None:
 
 
 def test_first_requests_at_once_share_one_client_also_with_certificates() -> None:
-    model = OpenAIChat(model="m", base_url="https://127.0.0.1:1/v1")
+    model = OpenAIChat(model="m", base_url="https://127.0.0.1:1/v1", retry=ONCE)
     others = set(open_clients())
 
     async def scenario() -> None:

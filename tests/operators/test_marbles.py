@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+import reactivex
 from reactivex import Observable
 from reactivex.testing.marbles import marbles_testing
 
 from rxagent import operators
-from rxagent.errors import AdvisorError
+from rxagent.errors import AdvisorError, ModelTimeoutError, OverloadedError
 from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
 from rxagent.messages import AssistantMessage
 from rxagent.operators import (
@@ -21,10 +22,14 @@ from rxagent.operators import (
     just,
     one_finished,
     responses,
+    retry_backoff,
     texts,
+    timeouts,
     transduce,
 )
+from rxagent.patience import RetryPolicy
 from rxagent.responses import ChatResponse
+from tests.chance import Middle
 from tests.marbles import Letters, comparable, drawn
 
 A, B = TextDelta(text="a"), TextDelta(text="b")
@@ -81,6 +86,16 @@ def _concat(cold: Cold) -> Callable[[Observable[Any]], Observable[Any]]:
     return concat_each(project)
 
 
+def _retry(cold: Cold) -> Callable[[Observable[Any]], Observable[Any]]:
+    def operator(source: Observable[Any]) -> Observable[Any]:
+        answers = iter([source, cold("--a-b|")])
+        return reactivex.defer(lambda _: next(answers)).pipe(
+            retry_backoff(RetryPolicy(base_s=6), random=Middle)
+        )
+
+    return operator
+
+
 _CASES: Mapping[str, tuple[Callable[[Cold], Any], Mapping[str, object]]] = {
     "coalesce": (
         lambda _: coalesce(5),
@@ -100,11 +115,22 @@ _CASES: Mapping[str, tuple[Callable[[Cold], Any], Mapping[str, object]]] = {
     "just": (lambda _: just("a", "b"), {}),
     "one_finished": (lambda _: one_finished("me"), {"a": A, "b": B}),
     "responses": (lambda _: responses(), {"a": A, "b": B, "F": F, "r": F.response}),
+    "retry_backoff": (_retry, {}),
     "texts": (
         lambda _: texts(),
         {"a": A, "R": R, "b": B, "F": F, "x": "a", "y": "b"},
     ),
+    "timeouts": (lambda _: timeouts(gap_s=5), {}),
     "transduce": (lambda _: transduce(_Pairs), {"x": "ab", "y": "c"}),
+}
+_ERRORS: Mapping[str, Exception] = {
+    "one_finished": AdvisorError("me", "completed without a Finished event"),
+    "retry_backoff": OverloadedError("busy"),
+    "timeouts": ModelTimeoutError(
+        "the source gave nothing for 5 s; raise gap_s if it may pause longer",
+        clock="gap",
+        limit_s=5,
+    ),
 }
 
 
@@ -118,7 +144,7 @@ def test_the_marble_of_the_docstring_is_what_happens(name: str) -> None:
     given, expected = drawn(getattr(operators, name).__doc__)
     letters: Letters = {letter: letter for letter in "abcd12"}
     letters.update(values)
-    error = AdvisorError("me", "completed without a Finished event")
+    error = _ERRORS.get(name)
 
     with marbles_testing(timespan=1.0) as (start, cold, _, exp):
 

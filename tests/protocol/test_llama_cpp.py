@@ -33,6 +33,7 @@ from rxagent.events import TextDelta
 from rxagent.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from rxagent.models import OpenAIChat
 from rxagent.operators import just
+from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatOptions, ChatRequest
 from rxagent.runtime import Flow, iterate
 from tests.protocol import llama_cpp
@@ -69,7 +70,11 @@ def base_url() -> Iterator[str]:
 @pytest.fixture
 def model(base_url: str) -> OpenAIChat:
     return OpenAIChat(
-        model="smollm2", base_url=f"{base_url}/v1", api_key="k", read_timeout_s=60.0
+        model="smollm2",
+        base_url=f"{base_url}/v1",
+        api_key="k",
+        timeouts=Timeouts(gap_s=60.0),
+        retry=RetryPolicy(max_retries=0),
     )
 
 

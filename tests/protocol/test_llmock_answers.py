@@ -18,6 +18,7 @@ from rxagent.events import Finished, RoundFinished, TextDelta, ToolFinished
 from rxagent.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from rxagent.models import OpenAIChat
 from rxagent.operators import just
+from rxagent.patience import Timeouts
 from rxagent.requests import ChatOptions
 from rxagent.runtime import Flow, iterate
 from rxagent.wire import parse_arguments
@@ -35,7 +36,7 @@ def model_at(llmock: LLMock, provider: str = "openai") -> OpenAIChat:
         model="gpt-4o",
         base_url=llmock.base_url(provider),
         api_key="k",
-        read_timeout_s=10.0,
+        timeouts=Timeouts(gap_s=10.0),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import chain
 
 import pytest
@@ -14,6 +15,7 @@ from rxagent import Agent, tool
 from rxagent.errors import (
     AuthenticationError,
     BadRequestError,
+    Clock,
     ContextLengthError,
     EmptyStreamError,
     MalformedResponseError,
@@ -28,6 +30,7 @@ from rxagent.errors import (
 )
 from rxagent.events import ToolFinished, ToolStarted
 from rxagent.models import OpenAIChat
+from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatOptions, ChatRequest
 from tests.protocol.asking import Heard, ask, hear, hear_in_turn, request_of
 
@@ -39,7 +42,9 @@ ANSWER = "".join(WORDS)
 FINISH_REASON, USAGE, DONE = len(WORDS) + 1, len(WORDS) + 2, len(WORDS) + 3
 REQUEST = request_of("Count from one to three.")
 WHOLE = request_of("Count from one to three.", options=ChatOptions(stream=False))
-SHORT_S, LONG_S = 0.4, 10.0  # of silence
+SHORT_S = 0.4
+SHORT, LONG = Timeouts(gap_s=SHORT_S), Timeouts(gap_s=10.0)
+ONCE = RetryPolicy(max_retries=0)
 
 BAD_REQUESTS = dict.fromkeys((400, 402, 405, 409, 415, 422, 451), BadRequestError)
 STATUSES: dict[int, type[ModelError]] = {
@@ -60,22 +65,28 @@ by_request = pytest.mark.parametrize(
 )
 
 
-def model_at(llmock: LLMock, *, read_timeout_s: float = LONG_S) -> OpenAIChat:
+def model_at(
+    llmock: LLMock,
+    *,
+    timeouts: Timeouts = LONG,
+    retry: RetryPolicy = ONCE,
+) -> OpenAIChat:
     return OpenAIChat(
         model="gpt-4o",
         base_url=llmock.base_url(),
         api_key="k",
-        read_timeout_s=read_timeout_s,
+        timeouts=timeouts,
+        retry=retry,
     )
 
 
 def ask_twice(
-    llmock: LLMock, request: ChatRequest = REQUEST, *, read_timeout_s: float = LONG_S
+    llmock: LLMock, request: ChatRequest = REQUEST, *, timeouts: Timeouts = LONG
 ) -> Heard:
     """What the first of two requests came to; the second one, over the same pool,
     gets its answer, and the server has seen these two and no more."""
     llmock.reply(ANSWER, times=None)
-    model = model_at(llmock, read_timeout_s=read_timeout_s)
+    model = model_at(llmock, timeouts=timeouts)
     first, second = ask(model, request, request)
     assert second.response.text == second.text == ANSWER
     assert len(llmock.requests) == 2
@@ -120,7 +131,10 @@ def test_the_words_of_each_provider_are_in_the_error(
 ) -> None:
     llmock.fail(status, message="the words of the provider")
     model = OpenAIChat(
-        model="m", base_url=llmock.base_url(provider), api_key="very-secret"
+        model="m",
+        base_url=llmock.base_url(provider),
+        api_key="very-secret",
+        retry=ONCE,
     )
 
     [heard] = ask(model, REQUEST)
@@ -234,14 +248,14 @@ def test_a_chunk_that_is_no_json_is_an_error_wherever_it_comes(
 
 
 @pytest.mark.parametrize("chunks", [0, 1, 3, DONE])
-def test_a_stall_is_a_timeout_of_the_read_clock(llmock: LLMock, chunks: int) -> None:
+def test_a_stall_is_a_timeout_of_the_gap_clock(llmock: LLMock, chunks: int) -> None:
     llmock.stall(after_chunks=chunks, seconds=60)
 
-    heard = ask_twice(llmock, read_timeout_s=SHORT_S)
+    heard = ask_twice(llmock, timeouts=SHORT)
 
     error = heard.model_error
     assert isinstance(error, ModelTimeoutError)
-    assert (error.clock, error.limit_s, error.retryable) == ("read", SHORT_S, True)
+    assert (error.clock, error.limit_s, error.retryable) == ("gap", SHORT_S, True)
     assert heard.text == "".join(WORDS[: max(chunks - 1, 0)])
     assert error.delivered == (heard.text != "")
     stalled = llmock.requests[0]
@@ -261,11 +275,36 @@ SLOW: dict[str, tuple[Break, ChatRequest]] = {
 def test_a_server_that_is_too_slow_to_begin_is_a_timeout(
     llmock: LLMock, slow: Break, request_: ChatRequest
 ) -> None:
-    error = ask_twice(slow(llmock), request_, read_timeout_s=SHORT_S).model_error
+    error = ask_twice(slow(llmock), request_, timeouts=SHORT).model_error
 
     assert isinstance(error, ModelTimeoutError)
-    assert error.clock == "read"
+    assert error.clock == "gap"
     assert not error.delivered
+
+
+@pytest.mark.parametrize(("slow", "request_"), SLOW.values(), ids=SLOW)
+@pytest.mark.parametrize("clock", ["first", "turn"])
+def test_it_may_run_out_of_the_first_clock_or_of_that_of_the_turn_as_well(
+    llmock: LLMock, slow: Break, request_: ChatRequest, clock: Clock
+) -> None:
+    limits = {f"{clock}_s": SHORT_S}
+    heard = ask_twice(slow(llmock), request_, timeouts=replace(LONG, **limits))
+
+    error = heard.model_error
+    assert isinstance(error, ModelTimeoutError)
+    assert (error.clock, error.limit_s, error.delivered) == (clock, SHORT_S, False)
+
+
+def test_a_stall_behind_the_first_token_is_no_matter_of_the_first_clock(
+    llmock: LLMock,
+) -> None:
+    llmock.stall(after_chunks=2, seconds=60)
+
+    timeouts = Timeouts(first_s=SHORT_S, gap_s=None, turn_s=2 * SHORT_S)
+    error = ask_twice(llmock, timeouts=timeouts).model_error
+
+    assert isinstance(error, ModelTimeoutError)
+    assert (error.clock, error.delivered) == ("turn", True)
 
 
 PATIENT: dict[str, Break] = {
@@ -339,7 +378,7 @@ def test_a_fault_behind_a_tool_is_the_error_of_the_turn(
         fault(llmock)
         return f"rain in {city}"
 
-    agent = Agent(model_at(llmock, read_timeout_s=SHORT_S), tools=[weather])
+    agent = Agent(model_at(llmock, timeouts=SHORT), tools=[weather])
     heard = asyncio.run(hear(agent.stream("What is the weather of Oslo?")))
 
     assert type(heard.model_error) is kind
@@ -429,10 +468,81 @@ def test_who_does_what_the_errors_say_passes_the_verdict_of_llmock(
 ) -> None:
     (RECOVERED | GIVEN_UP)[fault](llmock).reply(ANSWER, times=None)
 
-    heard = asyncio.run(obey(model_at(llmock, read_timeout_s=SHORT_S), REQUEST))
+    heard = asyncio.run(obey(model_at(llmock, timeouts=SHORT), REQUEST))
 
     if fault in RECOVERED:
         assert heard.response.text == ANSWER
     else:
         assert heard.error is not None
     llmock.assert_resilient(strict=True)
+
+
+BEFORE_A_TOKEN: dict[str, Break] = {
+    **{name: RECOVERED[name] for name in ("429", "408", "409", "500", "503", "529")},
+    "disconnect": lambda llmock: llmock.disconnect(after_chunks=1),
+    "truncated": lambda llmock: llmock.truncate(after_chunks=0),
+    "stalled": lambda llmock: llmock.stall(after_chunks=1),
+}
+AFTER_A_TOKEN: dict[str, Break] = {
+    "disconnect": lambda llmock: llmock.disconnect(after_chunks=2, times=None),
+    "stalled": lambda llmock: llmock.stall(after_chunks=2, times=None),
+}
+
+
+@pytest.mark.parametrize("fault", [*BEFORE_A_TOKEN, *GIVEN_UP])
+def test_the_retries_of_a_model_pass_the_verdict_of_llmock(
+    llmock: LLMock, fault: str
+) -> None:
+    """M-48, M-49: the same fault as above, and nobody who does what the errors say."""
+    (BEFORE_A_TOKEN | GIVEN_UP)[fault](llmock).reply(ANSWER, times=None)
+    model = model_at(llmock, timeouts=SHORT, retry=RetryPolicy(base_s=0.1))
+
+    [heard] = ask(model, REQUEST)
+
+    if fault in BEFORE_A_TOKEN:
+        assert heard.response.text == heard.text == ANSWER
+        assert len(llmock.requests) == (3 if fault == "429" else 2)
+    else:
+        assert heard.model_error.attempts == len(llmock.requests) == 1
+    llmock.assert_resilient(strict=True)
+
+
+@pytest.mark.parametrize("fault", AFTER_A_TOKEN)
+def test_once_a_token_is_out_a_model_does_not_ask_again(
+    llmock: LLMock, fault: str
+) -> None:
+    """M-47."""
+    AFTER_A_TOKEN[fault](llmock)
+    model = model_at(llmock, timeouts=SHORT, retry=RetryPolicy(base_s=0.01))
+
+    [heard] = ask(model, REQUEST)
+
+    assert heard.text
+    assert heard.model_error.delivered
+    assert len(llmock.requests) == 1
+
+
+def test_an_outage_is_given_up_after_the_last_retry(llmock: LLMock) -> None:
+    """M-48, M-49."""
+    llmock.outage()
+    seen: list[int] = []
+    policy = RetryPolicy(
+        base_s=0.01, on_retry=lambda error, _: seen.append(error.attempts)
+    )
+
+    [heard] = ask(model_at(llmock, retry=policy), REQUEST)
+
+    assert type(heard.error) is OverloadedError
+    assert heard.model_error.attempts == len(llmock.requests) == 3
+    assert seen == [1, 2]
+
+
+def test_a_server_that_wants_a_long_wait_is_not_waited_for(llmock: LLMock) -> None:
+    """M-48: a retry-after is honoured but capped."""
+    llmock.rate_limit(retry_after=31)
+
+    [heard] = ask(model_at(llmock, retry=RetryPolicy()), REQUEST)
+
+    assert type(heard.error) is RateLimitError
+    assert heard.model_error.retry_after_s == 31
+    assert len(llmock.requests) == 1
