@@ -176,6 +176,7 @@ class ModelError(RxAgentError):
         retryable: Whether the same request may succeed later; ``None`` takes the
             default of the class.
         usage: Tokens that the provider counted before.
+        request_id: The provider's name of the request; its support wants to know it.
     """
 
     default_retryable = False
@@ -191,6 +192,7 @@ class ModelError(RxAgentError):
         delivered: bool = False,
         retryable: bool | None = None,
         usage: Usage | None = None,
+        request_id: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -201,6 +203,7 @@ class ModelError(RxAgentError):
         self.delivered = delivered
         self.retryable = self.default_retryable if retryable is None else retryable
         self.usage = usage
+        self.request_id = request_id
 
 
 class AuthenticationError(ModelError):

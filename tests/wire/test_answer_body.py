@@ -52,12 +52,10 @@ def test_a_page_is_no_answer() -> None:
 
 def test_what_was_good_comes_before_the_error() -> None:
     good: list[ChatEvent] = [TextDelta(text="a")]
-    seen: list[ChatEvent] = []
-
+    events = iter(and_raise(good, FAULTS.empty()))
+    assert next(events) == good[0]
     with pytest.raises(EmptyStreamError):
-        for event in and_raise(good, FAULTS.empty()):
-            seen.append(event)
-    assert seen == good
+        next(events)
 
     with pytest.raises(EmptyStreamError):
         and_raise([], FAULTS.empty())
