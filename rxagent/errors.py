@@ -183,6 +183,7 @@ class ModelError(RxAgentError):
         retryable: Whether the same request may succeed later; ``None`` takes the
             default of the class.
         usage: Tokens that the provider counted before.
+        request_id: The provider's name of the request; its support wants to know it.
 
     Its attribute ``attempts`` is how often the provider was asked: 1 and the retries.
     """
@@ -200,6 +201,7 @@ class ModelError(RxAgentError):
         delivered: bool = False,
         retryable: bool | None = None,
         usage: Usage | None = None,
+        request_id: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -211,6 +213,7 @@ class ModelError(RxAgentError):
         self.retryable = self.default_retryable if retryable is None else retryable
         self.usage = usage
         self.attempts = 1
+        self.request_id = request_id
 
 
 class AuthenticationError(ModelError):

@@ -5,6 +5,7 @@ transducer: ``feed`` and ``flush``), and types the error of a response.  Everyth
 takes its input however it is cut, in linear time.
 """
 
+from rxagent.wire.anthropic import AnthropicDialect
 from rxagent.wire.arguments import parse_arguments
 from rxagent.wire.extract import extract_json
 from rxagent.wire.openai_chat import OpenAIChatDialect
@@ -13,6 +14,7 @@ from rxagent.wire.sse import SseDecoder, SseEvent
 from rxagent.wire.usage import UsageMeter, UsageMode, UsageReport
 
 __all__ = [
+    "AnthropicDialect",
     "OpenAIChatDialect",
     "SseDecoder",
     "SseEvent",

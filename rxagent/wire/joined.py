@@ -16,20 +16,26 @@ __all__ = ["encoded_once", "joined"]
 _REACH = 64  # messages that a round may add; further back nothing is looked up
 
 
+def _without_system(messages: tuple[Message, ...]) -> bool:
+    """Whether none has to go to the front, before what was sent."""
+    return not any(isinstance(each, SystemMessage) for each in messages)
+
+
 def joined(
     messages: tuple[Message, ...],
     *,
     key: str,
     encode: Callable[[tuple[Message, ...]], Iterable[bytes]],
+    may_follow: Callable[[tuple[Message, ...]], bool] = _without_system,
 ) -> bytes:
     """Join the messages; those that an earlier request has sent are not looked at.
 
     Args:
         messages: All of a request.
         key: Of the format and its settings: what is encoded otherwise has another key.
-        encode: Gets the messages that are new and yields JSON values.  It is given all
-            of them where a system message is among the new ones, as that one goes to
-            the front.
+        encode: Gets the messages that are new and yields JSON values; all of them,
+            where the new ones do not just follow what was sent.
+        may_follow: Whether they do.
 
     Returns:
         JSON values, parted by commas.
@@ -41,7 +47,7 @@ def joined(
         if isinstance(found, _Sent):
             count = len(found.messages)
             rest = messages[count:]
-            if found.messages == messages[:count] and not _has_system(rest):
+            if found.messages == messages[:count] and may_follow(rest):
                 sent = found
             break
     new = b",".join(encode(messages[len(sent.messages) :]))
@@ -72,8 +78,3 @@ class _Sent:
 
     messages: tuple[Message, ...]
     joined: bytes
-
-
-def _has_system(messages: tuple[Message, ...]) -> bool:
-    """Whether one has to go to the front, before what was sent."""
-    return any(isinstance(each, SystemMessage) for each in messages)

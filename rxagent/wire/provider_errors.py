@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 
@@ -25,6 +25,7 @@ from rxagent.wire.surrogates import join_surrogates
 
 __all__ = ["error_of_payload", "error_of_response"]
 
+_REQUEST_ID = ("request-id", "x-request-id")  # headers: Anthropic's, then OpenAI's
 _LONGEST = 1000  # characters of the provider's words in a message
 _PAGE = 10_000  # characters of a page in which its title is looked for
 
@@ -37,6 +38,7 @@ _TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 _TOO_LONG = re.compile(
     r"maximum context length|exceed_context_size"
     r"|context[ _](length|window|size)[ _](is |was |limit )?exceeded"
+    r"|exceed context limit"
     r"|exceeds? (the |its )?(available |maximum |model's )*context|prompt is too long",
     re.IGNORECASE,
 )
@@ -48,10 +50,12 @@ _STATUS_OF_WORD = {
     "context_length_exceeded": 400,
     "authentication_error": 401,
     "invalid_api_key": 401,
+    "billing_error": 402,
     "permission_error": 403,
     "permission_denied": 403,
     "not_found_error": 404,
     "model_not_found": 404,
+    "request_too_large": 413,
     "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
     "insufficient_quota": 429,
@@ -60,6 +64,7 @@ _STATUS_OF_WORD = {
     "internal_error": 500,
     "api_error": 500,
     "service_unavailable": 503,
+    "timeout_error": 504,
     "overloaded_error": 529,
     "overloaded": 529,
 }
@@ -88,6 +93,7 @@ def error_of_response(
         status=status,
         said=f"{provider} answered {_phrase(status)}",
         retry_after=retry_after_s(headers, now=now),
+        request_id=_request_id(headers),
     )
 
 
@@ -119,6 +125,7 @@ class _Complaint:
     kind: str | None = None
     param: str | None = None
     status: int | None = None
+    request_id: str | None = None
 
 
 def _complaint_of(body: str) -> _Complaint:
@@ -138,9 +145,11 @@ def _read(payload: object) -> _Complaint:
         return _read(payload[0])
     if not is_object(payload):
         return _Complaint(message=payload if isinstance(payload, str) else "")
+    request_id = _word(payload.get("request_id"))
     inner = payload.get("error")
     if is_object(inner) or is_array(inner):
-        return _read(inner)
+        complaint = _read(inner)
+        return replace(complaint, request_id=complaint.request_id or request_id)
     message = next(
         (
             text
@@ -156,7 +165,13 @@ def _read(payload: object) -> _Complaint:
         kind=kind,
         param=_word(payload.get("param")),
         status=_status(payload),
+        request_id=request_id,
     )
+
+
+def _request_id(headers: Mapping[str, str]) -> str | None:
+    found = {name.lower(): value for name, value in headers.items()}
+    return next((found[name] for name in _REQUEST_ID if found.get(name)), None)
 
 
 def _status(payload: dict[str, object]) -> int | None:
@@ -200,14 +215,20 @@ def _error(
     status: int | None,
     said: str,
     retry_after: float | None,
+    request_id: str | None = None,
 ) -> ModelError:
+    request_id = request_id or complaint.request_id
     family, hint, retryable = _family(status, complaint)
     words = _SECRET.sub("[secret]", join_surrogates(complaint.message))
     if len(words) > _LONGEST:
         words = f"{words[:_LONGEST]}… ({len(words)} characters)"
     named = [
         f"{name}: {word}"
-        for name, word in (("param", complaint.param), ("code", complaint.code))
+        for name, word in (
+            ("param", complaint.param),
+            ("code", complaint.code),
+            ("request id", request_id),
+        )
         if word and word != str(status)
     ]
     about = f" ({join_surrogates(', '.join(named))})" if named else ""
@@ -219,6 +240,7 @@ def _error(
         code=complaint.code,
         retry_after_s=retry_after,
         retryable=retryable,
+        request_id=request_id,
     )
 
 

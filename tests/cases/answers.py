@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
 from email.utils import parsedate_to_datetime
@@ -13,14 +14,15 @@ from reactivex.testing import TestScheduler
 
 from rxagent import Agent
 from rxagent.errors import ModelError
-from rxagent.messages import UserMessage
-from rxagent.models import OpenAIChat
+from rxagent.messages import ToolMessage, UserMessage
+from rxagent.models import AnthropicChat, OpenAIChat
 from rxagent.operators import just, retry_backoff
 from rxagent.patience import RetryPolicy
 from rxagent.requests import ChatRequest
 from rxagent.runtime import Flow
 from rxagent.tools import Tool
-from rxagent.wire import OpenAIChatDialect, SseDecoder
+from rxagent.types import Exchange
+from rxagent.wire import AnthropicDialect, OpenAIChatDialect, SseDecoder
 from tests.cases.case import Answer, Case, Cutting, Json
 from tests.cases.gaps import NotSupportedError
 from tests.cases.invariants import check_invariants, neutral_messages, strings
@@ -39,6 +41,8 @@ _SAID = {
     "finish_reason",
     "finish_reason_raw",
     "usage",
+    "reasoning_signature",
+    "redacted_reasoning",
 }
 _KNOWN = _SAID | {
     "error",
@@ -48,6 +52,7 @@ _KNOWN = _SAID | {
     "automatic_retries",
     "requests",
     "tool_executions",
+    "next_request",
 }
 _END = {"text": "end", "finish_reason": "stop"}
 
@@ -65,7 +70,7 @@ def check_sse(case: Case, cutting: Cutting) -> None:
 
 def check_wire(case: Case, cutting: Cutting) -> None:
     """One answer over a real exchange, whose transport yields exactly these reads."""
-    if case.protocol != "openai-chat":
+    if case.protocol not in ("openai-chat", "anthropic-messages"):
         raise NotSupportedError(f"protocol {case.protocol}")
     if unknown := case.expect.keys() - _KNOWN:
         raise NotSupportedError(f"this reader does not know {unknown}")
@@ -74,7 +79,7 @@ def check_wire(case: Case, cutting: Cutting) -> None:
     outcome, requests = asyncio.run(_ask(case, case.answers(cutting)))
     seconds = time.monotonic() - started
 
-    told = found(outcome)
+    told = found(outcome, case.protocol)
     check({name: expect[name] for name in expect.keys() & _SAID}, told)
     if "error" in expect:
         check_error(expect["error"], outcome.error)
@@ -83,7 +88,8 @@ def check_wire(case: Case, cutting: Cutting) -> None:
     for text in strings(told):
         text.encode()
     for body in requests:
-        check_invariants(expect.get("invariants", []), neutral_messages(body))
+        neutral = neutral_messages(body, case.protocol)
+        check_invariants(expect.get("invariants", []), neutral)
     assert seconds <= expect.get("max_seconds", seconds)
     check(expect.get("requests", len(requests)), len(requests), "$.requests")
     retries = expect.get("automatic_retries", len(requests) - 1)
@@ -92,6 +98,8 @@ def check_wire(case: Case, cutting: Cutting) -> None:
         names = {call["name"] for call in told["tool_calls"]}
         runs = asyncio.run(_run_tools(case, case.answers(cutting), names))
         check(expect["tool_executions"], runs, "$.tool_executions")
+    if "next_request" in expect:
+        _check_next(expect["next_request"], outcome)
 
 
 def check_retry_after(case: Case, cutting: Cutting) -> None:
@@ -137,17 +145,54 @@ def model_of(
         api_key="k",
         client=client,
         dialect=dialect,
-        retry=RetryPolicy(max_retries=max_retries, base_s=0.01),
+        retry=patience(max_retries),
     )
+
+
+def patience(max_retries: int) -> RetryPolicy:
+    """Retries without the wait."""
+    return RetryPolicy(max_retries=max_retries, base_s=0.01)
+
+
+def _model(case: Case, client: httpx.AsyncClient) -> Exchange:
+    options = case.given.get("options", {})
+    max_retries = options.get("max_retries", 0)
+    if case.protocol == "anthropic-messages":
+        if options.keys() - {"max_retries"}:
+            raise NotSupportedError(f"options {options}")
+        dialect = AnthropicDialect()  # named as Anthropic's, wherever it is asked
+        return AnthropicChat(
+            model="m",
+            base_url="http://test",
+            api_key="k",
+            client=client,
+            dialect=dialect,
+            retry=patience(max_retries),
+        )
+    return model_of(client, _dialect(options), max_retries=max_retries)
+
+
+def _check_next(expect: Json, outcome: Outcome) -> None:
+    """What the next request of Anthropic's Messages holds of an answer."""
+    assert outcome.response is not None
+    message = outcome.response.message
+    results = [ToolMessage.of("ok", call=call) for call in message.tool_calls]
+    request = ChatRequest(messages=(UserMessage.of("hi"), message, *results))
+    body = json.loads(AnthropicDialect().encode(request, model="m", stream=True))
+    _, said, *rest = body["messages"]
+    told: Json = {
+        "assistant_content": said["content"],
+        "last_message_role": body["messages"][-1]["role"],
+        "then_user_content_first_type": rest[0]["content"][0]["type"] if rest else None,
+    }
+    check({name: expect[name] for name in expect.keys() - {"or"}}, told, "$.next")
 
 
 async def _ask(case: Case, answers: list[Answer]) -> tuple[Outcome, list[Json]]:
     transport = Replay(answers)
     request = ChatRequest(messages=(UserMessage.of("hi"),))
-    options = case.given.get("options", {})
     async with httpx.AsyncClient(transport=transport) as client:
-        max_retries = options.get("max_retries", 0)
-        model = model_of(client, _dialect(options), max_retries=max_retries)
+        model = _model(case, client)
         outcome = await listen(Flow.of(just(request).pipe(model)))
     return outcome, transport.requests
 
@@ -164,14 +209,15 @@ async def _run_tools(case: Case, answers: list[Answer], names: set[str]) -> list
         schema = {"type": "object"}
         return Tool.from_schema(run, name=name, description="", parameters=schema)
 
-    transport = Replay([*answers, streamed(_END)])
+    transport = Replay([*answers, streamed(_END, case.protocol)])
     async with httpx.AsyncClient(transport=transport) as client:
-        model = model_of(client, _dialect(case.given.get("options", {})))
+        model = _model(case, client)
         agent = Agent(model, tools=[recording(name) for name in sorted(names)])
         outcome = await listen(agent.stream("hi"))
     assert outcome.error is None, outcome.error
     for body in transport.requests:
-        check_invariants(["paired-tools", "valid-json-args"], neutral_messages(body))
+        neutral = neutral_messages(body, case.protocol)
+        check_invariants(["paired-tools", "valid-json-args"], neutral)
     return runs
 
 

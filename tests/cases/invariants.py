@@ -10,6 +10,8 @@ from tests.cases.case import Json
 
 __all__ = ["check_invariants", "neutral_messages", "strings"]
 
+_OF_TOOLS = ("tool_use", "tool_result")
+
 
 def check_invariants(names: list[str], messages: list[Json]) -> None:
     """Check one request.
@@ -26,8 +28,10 @@ def check_invariants(names: list[str], messages: list[Json]) -> None:
         _INVARIANTS[name](messages)
 
 
-def neutral_messages(body: Json) -> list[Json]:
-    """The messages of a body of OpenAI's chat completions in the neutral form."""
+def neutral_messages(body: Json, protocol: str = "openai-chat") -> list[Json]:
+    """The messages of a body in the neutral form."""
+    if protocol == "anthropic-messages":
+        return [*_neutral_turns(body)]
     return [
         {
             **message,
@@ -38,6 +42,27 @@ def neutral_messages(body: Json) -> list[Json]:
         }
         for message in body["messages"]
     ]
+
+
+def _neutral_turns(body: Json) -> Iterator[Json]:
+    """Those of Anthropic's Messages, whose results are blocks of a user's message."""
+    if "system" in body:
+        yield {"role": "system", "content": body["system"]}
+    for message in body["messages"]:
+        blocks: list[Json] = message["content"]
+        for block in blocks:
+            if block["type"] == "tool_result":
+                content = block.get("content", "")
+                call_id = block["tool_use_id"]
+                yield {"role": "tool", "tool_call_id": call_id, "content": content}
+        rest = [each for each in blocks if each["type"] not in _OF_TOOLS]
+        calls = [
+            {**each, "arguments": json.dumps(each["input"])}
+            for each in blocks
+            if each["type"] == "tool_use"
+        ]
+        if rest or calls:
+            yield {"role": message["role"], "content": rest, "tool_calls": calls}
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -58,8 +58,10 @@ class _Reads(httpx.AsyncByteStream):
                     raise httpx.ReadError("the connection was reset by the case")
 
 
-def streamed(turn: Json) -> Answer:
+def streamed(turn: Json, protocol: str = "openai-chat") -> Answer:
     """A stream that says what a scripted turn says: ``text``, ``tool_calls``, ...."""
+    if protocol == "anthropic-messages":
+        return _streamed_blocks(turn)
     deltas: list[Json] = [{"role": "assistant", "content": turn.get("text") or ""}]
     for index, call in enumerate(turn.get("tool_calls") or ()):
         function = {"name": call["name"], "arguments": call["arguments"]}
@@ -73,4 +75,37 @@ def streamed(turn: Json) -> Answer:
     return Answer(
         headers={"content-type": "text/event-stream"},
         reads=tuple(f"data: {event}\n\n".encode() for event in [*events, "[DONE]"]),
+    )
+
+
+def _streamed_blocks(turn: Json) -> Answer:
+    """The same as Anthropic's Messages say it."""
+    blocks: list[tuple[Json, Json]] = []
+    if text := turn.get("text"):
+        blocks.append(
+            ({"type": "text", "text": ""}, {"type": "text_delta", "text": text})
+        )
+    for call in turn.get("tool_calls") or ():
+        begun = {"type": "tool_use", "id": call["id"], "name": call["name"]}
+        piece = {"type": "input_json_delta", "partial_json": call["arguments"]}
+        blocks.append(({**begun, "input": {}}, piece))
+    events: list[Json] = [{"type": "message_start", "message": {"content": []}}]
+    for index, (block, delta) in enumerate(blocks):
+        at: Json = {"index": index}
+        events += [
+            {"type": "content_block_start", **at, "content_block": block},
+            {"type": "content_block_delta", **at, "delta": delta},
+            {"type": "content_block_stop", **at},
+        ]
+    reason = "tool_use" if turn.get("tool_calls") else "end_turn"
+    events += [
+        {"type": "message_delta", "delta": {"stop_reason": reason}},
+        {"type": "message_stop"},
+    ]
+    return Answer(
+        headers={"content-type": "text/event-stream"},
+        reads=tuple(
+            f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+            for event in events
+        ),
     )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from rxagent.errors import ConfigurationError, NoJsonError
+from rxagent.models._answer import Dialect
 from rxagent.requests import ChatRequest
 from rxagent.tools import Tool
-from rxagent.wire import OpenAIChatDialect, extract_json
-from tests.cases.case import Case, Cutting
+from rxagent.wire import AnthropicDialect, OpenAIChatDialect, extract_json
+from tests.cases.case import Case, Cutting, Json
 from tests.cases.gaps import NotSupportedError
 from tests.cases.invariants import check_invariants, neutral_messages, strings
 from tests.cases.matchers import check
@@ -21,26 +23,42 @@ from tests.cases.words import check_error, message_of
 
 __all__ = ["check_json_extract", "check_names", "check_render"]
 
+_DIALECTS: dict[str, Callable[..., Dialect]] = {
+    "anthropic-messages": AnthropicDialect,
+    "openai-chat": OpenAIChatDialect,
+}
+
 
 def check_render(case: Case, cutting: Cutting) -> None:
     """Messages to a body."""
     del cutting
-    if case.protocol != "openai-chat":
+    if case.protocol not in _DIALECTS:
         raise NotSupportedError(f"protocol {case.protocol}")
     messages = tuple(message_of(each) for each in case.given["messages"])
-    dialect = OpenAIChatDialect(**case.given.get("options", {}))
+    dialect = _DIALECTS[case.protocol](**case.given.get("options", {}))
     request = ChatRequest(messages=messages)
     body = json.loads(dialect.encode(request, model="m", stream=True))
     expect = dict(case.expect)
     check(expect.pop("messages", body["messages"]), body["messages"], "$.messages")
-    check_invariants(expect.pop("invariants", []), neutral_messages(body))
+    neutral = neutral_messages(body, case.protocol)
+    check_invariants(expect.pop("invariants", []), neutral)
     if expect.pop("no_empty_text_blocks", False):
-        blocks = [each["content"] for each in body["messages"]]
-        assert "" not in blocks, blocks
+        assert "" not in {*_texts(body["messages"])}, body["messages"]
     if text := expect.pop("contains_text", ""):
         assert any(text in each for each in strings(body["messages"])), text
     if expect:
         raise NotSupportedError(f"this reader does not know {expect.keys()}")
+
+
+def _texts(messages: list[Json]) -> Iterator[str]:
+    """The texts of messages and of their blocks."""
+    for message in messages:
+        content = message["content"]
+        for block in [content] if isinstance(content, str) else content or ():
+            if isinstance(block, str):
+                yield block
+            elif block["type"] == "text":
+                yield block["text"]
 
 
 def check_json_extract(case: Case, cutting: Cutting) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
 from rxagent import errors
 from rxagent.errors import ArgumentsError, ModelError
-from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
+from rxagent.events import ChatEvent, Finished, ReasoningDelta, Retracted, TextDelta
 from rxagent.messages import (
     AssistantMessage,
     Message,
+    Opaque,
     Reasoning,
     SystemMessage,
     Text,
@@ -54,6 +56,12 @@ class Outcome:
     error: Exception | None = None
 
     @property
+    def valid(self) -> list[ChatEvent]:
+        """The events that were not retracted."""
+        starts = [n for n, e in enumerate(self.events) if isinstance(e, Retracted)]
+        return self.events[starts[-1] + 1 if starts else 0 :]
+
+    @property
     def response(self) -> ChatResponse | None:
         """The end, if there was one."""
         last = self.events[-1] if self.events else None
@@ -72,7 +80,7 @@ async def listen(flow: Flow[ChatEvent]) -> Outcome:
     return outcome
 
 
-def found(outcome: Outcome) -> Json:
+def found(outcome: Outcome, protocol: str = "openai-chat") -> Json:
     """The members that a wire case may expect; after an error, what came before it."""
     response = outcome.response
     message = response.message if response else None
@@ -80,7 +88,7 @@ def found(outcome: Outcome) -> Json:
     if isinstance(outcome.error, ModelError):
         usage = outcome.error.usage
     said: dict[type, str] = {
-        kind: "".join(each.text for each in outcome.events if isinstance(each, kind))
+        kind: "".join(each.text for each in outcome.valid if isinstance(each, kind))
         for kind in (TextDelta, ReasoningDelta)
     }
     if message:
@@ -97,7 +105,8 @@ def found(outcome: Outcome) -> Json:
         "tool_calls": [_call(call) for call in message.tool_calls] if message else [],
         "finish_reason": None if reason == "unknown" else reason,
         "finish_reason_raw": response.finish_reason_raw if response else None,
-        "usage": _usage(usage),
+        "usage": _usage(usage, protocol),
+        **_kept(message),
     }
 
 
@@ -153,11 +162,25 @@ def _call(call: ToolCall) -> Json:
     return {**told, "arguments": arguments, "arguments_valid": usable}
 
 
-def _usage(usage: Usage | None) -> Json | None:
+def _kept(message: AssistantMessage | None) -> Json:
+    """What goes back to the provider as it came."""
+    content = message.content if message else ()
+    thoughts = [each for each in content if isinstance(each, Reasoning)]
+    opaque = [json.loads(each.data) for each in content if isinstance(each, Opaque)]
+    return {
+        "reasoning_signature": "".join(each.signature or "" for each in thoughts),
+        "redacted_reasoning": [
+            each["data"] for each in opaque if each.get("type") == "redacted_thinking"
+        ],
+    }
+
+
+def _usage(usage: Usage | None, protocol: str) -> Json | None:
     if usage is None:
         return None
+    cached_apart = protocol == "anthropic-messages"
     return {
-        "input": usage.prompt_tokens,
+        "input": usage.input_tokens if cached_apart else usage.prompt_tokens,
         "output": usage.output_tokens,
         "total": usage.total_tokens,
         "cached_input": usage.cache_read_tokens,

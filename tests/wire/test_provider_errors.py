@@ -39,6 +39,12 @@ def openai(message: str, **members: object) -> dict[str, object]:
         (400, openai("x"), BadRequestError, False),
         (422, {"detail": "x"}, BadRequestError, False),
         (402, openai("x"), BadRequestError, False),
+        (
+            400,
+            openai("input length and `max_tokens` exceed context limit: 9 + 8 > 10"),
+            ContextLengthError,
+            False,
+        ),
         (401, openai("x"), AuthenticationError, False),
         (403, b"", AuthenticationError, False),
         (404, openai("x", code="model_not_found"), ModelNotFoundError, False),
@@ -192,3 +198,25 @@ def test_any_body_makes_an_error_of_the_family(status: int, body: object) -> Non
 
     assert found.status == status
     str(found).encode()
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({"Request-Id": "req_1"}, b""),
+        ({"x-request-id": "req_1"}, openai("x")),
+        ({}, {"type": "error", "error": {"message": "x"}, "request_id": "req_1"}),
+        ({"request-id": "req_1"}, {"error": {}, "request_id": "other"}),
+    ],
+)
+def test_the_name_of_the_request_is_kept_for_support(
+    headers: dict[str, str], body: object
+) -> None:
+    found = error(500, body, headers)
+
+    assert found.request_id == "req_1"
+    assert "request id: req_1" in str(found)
+
+
+def test_a_request_without_a_name_has_none() -> None:
+    assert error(500).request_id is None

@@ -1,0 +1,157 @@
+"""The body of an answer of Anthropic: bytes in, events out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic_core import from_json
+
+from rxagent.errors import ModelError
+from rxagent.events import ChatEvent
+from rxagent.wire.answer_body import AnswerFaults, Opening, and_raise
+from rxagent.wire.anthropic.events import EventReader
+from rxagent.wire.json_text import is_object, load_json
+from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.sse import SseDecoder, SseEvent
+
+__all__ = ["AnthropicDecoder"]
+
+_DONE = "[DONE]"  # of compatible servers, which speak another dialect too
+_KNOWN = ("message", "content_block")  # how names of events begin
+
+
+class AnthropicDecoder:
+    """Decode an event stream, or one JSON object where none was asked for.
+
+    `feed` and `flush` return what an error lets be delivered, and then raise it: while
+    they are iterated, or at once if there is nothing to deliver before.  After an error
+    neither may be called again.
+
+    Args:
+        reader: Of the events.
+        provider: Named in errors.
+        content_type: Of the response.  The first bytes overrule it.
+
+    Source: https://platform.claude.com/docs/en/build-with-claude/streaming
+    """
+
+    def __init__(
+        self, reader: EventReader, *, provider: str, content_type: str
+    ) -> None:
+        self._reader = reader
+        self._provider = provider
+        self._faults = AnswerFaults(provider=provider, content_type=content_type)
+        self._opening = Opening(self._faults)
+        self._sse: SseDecoder | None = None
+
+    def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
+        """Take the bytes of one read.
+
+        Raises:
+            ModelError: If the provider reports an error, or sends what it should not.
+        """
+        out: list[ChatEvent] = []
+        try:
+            if self._sse is None:
+                begun = self._opening.feed(item)
+                if begun is None:
+                    return out
+                self._sse, item = SseDecoder(), begun
+            for event in self._sse.feed(item):
+                self._event(event, out)
+        except ModelError as error:
+            return self._and_raise(out, error)
+        return out
+
+    def flush(self) -> Iterable[ChatEvent]:
+        """Return what waited and the response.
+
+        Raises:
+            ModelError: If the answer is not complete.
+        """
+        out: list[ChatEvent] = []
+        try:
+            if self._sse:
+                for event in self._sse.flush():
+                    self._event(event, out, at_end=True)
+                self._check_end()
+            else:
+                self._whole(self._opening.text(), out)
+            self._reader.finish(out)
+        except ModelError as error:
+            return self._and_raise(out, error)
+        return out
+
+    def _and_raise(
+        self, out: list[ChatEvent], error: ModelError
+    ) -> Iterable[ChatEvent]:
+        error.usage = self._reader.usage()
+        return and_raise(out, error)
+
+    def _event(
+        self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
+    ) -> None:
+        if self._reader.is_over:
+            return
+        try:
+            data: object = from_json(event.data)
+        except ValueError:
+            data = self._unusual(event, at_end=at_end)
+            if data is None:
+                return
+        if event.event == "error":
+            raise error_of_payload(self._provider, data)
+        if is_object(data):
+            self._reader.read(data, out, name=event.event)
+        elif event.event.startswith(_KNOWN):
+            raise self._faults.malformed(event.data)
+
+    def _unusual(self, event: SseEvent, *, at_end: bool) -> object:
+        """Data that is no plain JSON; ``None`` if there is nothing to read in it."""
+        text = event.data.strip()
+        if text == _DONE:
+            self._reader.is_over = self._reader.has_begun
+            return None
+        if not text or text[0] == ":":
+            return None  # a comment that a proxy wrapped up
+        try:
+            data = load_json(text)
+        except ValueError:
+            pass
+        else:
+            self._reader.expect_surrogates()
+            return data
+        if event.event == "error":
+            return text
+        if not event.event.startswith(_KNOWN):
+            return None
+        if at_end:
+            raise self._faults.truncated("within an event")
+        raise self._faults.malformed(text)
+
+    def _whole(self, text: str, out: list[ChatEvent]) -> None:
+        """Read a body that is one JSON object."""
+        try:
+            message: object = from_json(text)
+        except ValueError as error:
+            if str(error).startswith("EOF"):
+                raise self._faults.truncated("within its JSON") from None
+            message = self._unusual_whole(text)
+        if not is_object(message):
+            raise error_of_payload(self._provider, message)
+        self._reader.read_whole(message, out)
+
+    def _unusual_whole(self, text: str) -> object:
+        try:
+            message = load_json(text)
+        except ValueError:
+            raise self._faults.malformed(text) from None
+        self._reader.expect_surrogates()
+        return message
+
+    def _check_end(self) -> None:
+        """Whether the stream ended where an answer ends."""
+        if not self._reader.has_begun:
+            raise self._faults.nothing_begun()
+        if not (self._reader.is_over or self._reader.stop_reason):
+            raise self._faults.truncated("with neither a stop reason nor message_stop")
