@@ -1,6 +1,7 @@
 """Models: exchanges that answer, one provider to a file."""
 
+from rxagent.models._gemini_chat import GeminiChat
 from rxagent.models._local_chat import LocalChat
 from rxagent.models._openai_chat import OpenAIChat
 
-__all__ = ["LocalChat", "OpenAIChat"]
+__all__ = ["GeminiChat", "LocalChat", "OpenAIChat"]
