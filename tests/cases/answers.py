@@ -10,11 +10,12 @@ import httpx
 
 from rxagent import Agent
 from rxagent.messages import UserMessage
-from rxagent.models import OpenAIChat
+from rxagent.models import GeminiChat, OpenAIChat
 from rxagent.operators import just
 from rxagent.requests import ChatRequest
 from rxagent.runtime import Flow
 from rxagent.tools import Tool
+from rxagent.types import Exchange
 from rxagent.wire import OpenAIChatDialect, SseDecoder
 from tests.cases.case import Answer, Case, Cutting, Json
 from tests.cases.gaps import NotSupportedError
@@ -60,7 +61,7 @@ def check_sse(case: Case, cutting: Cutting) -> None:
 
 def check_wire(case: Case, cutting: Cutting) -> None:
     """One answer over a real exchange, whose transport yields exactly these reads."""
-    if case.protocol != "openai-chat":
+    if case.protocol not in ("openai-chat", "google-generate"):
         raise NotSupportedError(f"protocol {case.protocol}")
     if unknown := case.expect.keys() - _KNOWN:
         raise NotSupportedError(f"this reader does not know {unknown}")
@@ -69,7 +70,7 @@ def check_wire(case: Case, cutting: Cutting) -> None:
     outcome, requests = asyncio.run(_ask(case, case.answers(cutting)))
     seconds = time.monotonic() - started
 
-    told = found(outcome)
+    told = found(outcome, case.protocol)
     check({name: expect[name] for name in expect.keys() & _SAID}, told)
     if "error" in expect:
         check_error(expect["error"], outcome.error)
@@ -78,7 +79,8 @@ def check_wire(case: Case, cutting: Cutting) -> None:
     for text in strings(told):
         text.encode()
     for body in requests:
-        check_invariants(expect.get("invariants", []), neutral_messages(body))
+        neutral = neutral_messages(body, case.protocol)
+        check_invariants(expect.get("invariants", []), neutral)
     assert seconds <= expect.get("max_seconds", seconds)
     check(expect.get("requests", len(requests)), len(requests), "$.requests")
     retries = expect.get("automatic_retries", len(requests) - 1)
@@ -116,11 +118,20 @@ def model_of(
     )
 
 
+def _model(case: Case, client: httpx.AsyncClient) -> Exchange:
+    options = case.given.get("options", {})
+    if case.protocol == "google-generate":
+        if options:
+            raise NotSupportedError(f"options {options}")
+        return GeminiChat(model="m", base_url="http://test", api_key="k", client=client)
+    return model_of(client, _dialect(options))
+
+
 async def _ask(case: Case, answers: list[Answer]) -> tuple[Outcome, list[Json]]:
     transport = Replay(answers)
     request = ChatRequest(messages=(UserMessage.of("hi"),))
     async with httpx.AsyncClient(transport=transport) as client:
-        model = model_of(client, _dialect(case.given.get("options", {})))
+        model = _model(case, client)
         outcome = await listen(Flow.of(just(request).pipe(model)))
     return outcome, transport.requests
 
@@ -137,14 +148,15 @@ async def _run_tools(case: Case, answers: list[Answer], names: set[str]) -> list
         schema = {"type": "object"}
         return Tool.from_schema(run, name=name, description="", parameters=schema)
 
-    transport = Replay([*answers, streamed(_END)])
+    transport = Replay([*answers, streamed(_END, case.protocol)])
     async with httpx.AsyncClient(transport=transport) as client:
-        model = model_of(client, _dialect(case.given.get("options", {})))
+        model = _model(case, client)
         agent = Agent(model, tools=[recording(name) for name in sorted(names)])
         outcome = await listen(agent.stream("hi"))
     assert outcome.error is None, outcome.error
     for body in transport.requests:
-        check_invariants(["paired-tools", "valid-json-args"], neutral_messages(body))
+        neutral = neutral_messages(body, case.protocol)
+        check_invariants(["paired-tools", "valid-json-args"], neutral)
     return runs
 
 

@@ -16,7 +16,6 @@ class NotSupportedError(Exception):
 
 GAPS: dict[str, str] = {
     "anthropic-messages": "that dialect is not written yet",
-    "google-generate": "that dialect is not written yet",
     "memory": "conversation stores are not written yet",
     "memory-run": "conversation stores are not written yet",
     "guardrail": "guards are not written yet",

@@ -26,8 +26,10 @@ def check_invariants(names: list[str], messages: list[Json]) -> None:
         _INVARIANTS[name](messages)
 
 
-def neutral_messages(body: Json) -> list[Json]:
-    """The messages of a body of OpenAI's chat completions in the neutral form."""
+def neutral_messages(body: Json, protocol: str = "openai-chat") -> list[Json]:
+    """The messages of a body in the neutral form."""
+    if protocol == "google-generate":
+        return [*_neutral_contents(body)]
     return [
         {
             **message,
@@ -38,6 +40,34 @@ def neutral_messages(body: Json) -> list[Json]:
         }
         for message in body["messages"]
     ]
+
+
+def _neutral_contents(body: Json) -> Iterator[Json]:
+    """Those of Gemini, whose calls are known by their name if they have no id."""
+    if "systemInstruction" in body:
+        yield {"role": "system", "content": body["systemInstruction"]["parts"]}
+    for content in body["contents"]:
+        parts: list[Json] = content["parts"]
+        results = [
+            each["functionResponse"] for each in parts if "functionResponse" in each
+        ]
+        for result in results:
+            call_id = result.get("id", result["name"])
+            said = result["response"]
+            yield {"role": "tool", "tool_call_id": call_id, "content": said}
+        calls = [
+            {
+                "id": call.get("id", call["name"]),
+                "name": call["name"],
+                "arguments": json.dumps(call["args"]),
+            }
+            for each in parts
+            if (call := each.get("functionCall"))
+        ]
+        if not results:
+            role = "assistant" if content["role"] == "model" else content["role"]
+            rest = [each for each in parts if "functionCall" not in each]
+            yield {"role": role, "content": rest, "tool_calls": calls}
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -58,8 +58,10 @@ class _Reads(httpx.AsyncByteStream):
                     raise httpx.ReadError("the connection was reset by the case")
 
 
-def streamed(turn: Json) -> Answer:
+def streamed(turn: Json, protocol: str = "openai-chat") -> Answer:
     """A stream that says what a scripted turn says: ``text``, ``tool_calls``, ...."""
+    if protocol == "google-generate":
+        return _streamed_parts(turn)
     deltas: list[Json] = [{"role": "assistant", "content": turn.get("text") or ""}]
     for index, call in enumerate(turn.get("tool_calls") or ()):
         function = {"name": call["name"], "arguments": call["arguments"]}
@@ -73,4 +75,19 @@ def streamed(turn: Json) -> Answer:
     return Answer(
         headers={"content-type": "text/event-stream"},
         reads=tuple(f"data: {event}\n\n".encode() for event in [*events, "[DONE]"]),
+    )
+
+
+def _streamed_parts(turn: Json) -> Answer:
+    """The same as Gemini says it."""
+    parts: list[Json] = [{"text": turn.get("text") or ""}]
+    for call in turn.get("tool_calls") or ():
+        args = json.loads(call["arguments"])
+        function = {"id": call["id"], "name": call["name"], "args": args}
+        parts.append({"functionCall": function})
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
+    event = json.dumps({"candidates": [candidate]})
+    return Answer(
+        headers={"content-type": "text/event-stream"},
+        reads=(f"data: {event}\n\n".encode(),),
     )

@@ -72,7 +72,7 @@ async def listen(flow: Flow[ChatEvent]) -> Outcome:
     return outcome
 
 
-def found(outcome: Outcome) -> Json:
+def found(outcome: Outcome, protocol: str = "openai-chat") -> Json:
     """The members that a wire case may expect; after an error, what came before it."""
     response = outcome.response
     message = response.message if response else None
@@ -97,7 +97,7 @@ def found(outcome: Outcome) -> Json:
         "tool_calls": [_call(call) for call in message.tool_calls] if message else [],
         "finish_reason": None if reason == "unknown" else reason,
         "finish_reason_raw": response.finish_reason_raw if response else None,
-        "usage": _usage(usage),
+        "usage": _usage(usage, protocol),
     }
 
 
@@ -153,12 +153,15 @@ def _call(call: ToolCall) -> Json:
     return {**told, "arguments": arguments, "arguments_valid": usable}
 
 
-def _usage(usage: Usage | None) -> Json | None:
+def _usage(usage: Usage | None, protocol: str) -> Json | None:
     if usage is None:
         return None
+    output = usage.output_tokens
+    if protocol == "google-generate" and output is not None:
+        output -= usage.reasoning_tokens or 0  # Gemini counts it apart
     return {
         "input": usage.prompt_tokens,
-        "output": usage.output_tokens,
+        "output": output,
         "total": usage.total_tokens,
         "cached_input": usage.cache_read_tokens,
         "reasoning": usage.reasoning_tokens,
