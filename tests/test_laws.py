@@ -100,6 +100,7 @@ SOURCES = {"just"}  # no operators: they have no source
 # What each model is held to where it can answer: over its own server.
 MODELS = {
     "AnthropicChat": "tests/models/test_anthropic_chat.py",
+    "GeminiChat": "tests/models/test_gemini_chat.py",
     "LocalChat": "tests/models/test_local_chat.py",
     "OpenAIChat": "tests/models/test_openai_chat.py",
 }

@@ -19,6 +19,7 @@ from rxagent.errors import (
     RateLimitError,
     ServerError,
 )
+from rxagent.wire import google_details
 from rxagent.wire.json_text import is_array, is_object, load_json
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.surrogates import join_surrogates
@@ -30,7 +31,7 @@ _LONGEST = 1000  # characters of the provider's words in a message
 _PAGE = 10_000  # characters of a page in which its title is looked for
 
 _SECRET = re.compile(
-    r"\b(?:sk|gsk|csk|xai|nvapi|pplx|hf|r8)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}"
+    r"\b(?:sk|gsk|csk|xai|nvapi|pplx|hf|r8)[-_][\w*.-]{6,}|\b(?:AIza|AQ\.)[\w-]{20,}"
     r"|(?<=Bearer )\S+",
     re.ASCII,
 )
@@ -39,32 +40,42 @@ _TOO_LONG = re.compile(
     r"maximum context length|exceed_context_size"
     r"|context[ _](length|window|size)[ _](is |was |limit )?exceeded"
     r"|exceed context limit"
-    r"|exceeds? (the |its )?(available |maximum |model's )*context|prompt is too long",
+    r"|exceeds? (the |its )?(available |maximum |model's )*context|prompt is too long"
+    r"|input token count (\(\d+\) )?exceeds",
     re.IGNORECASE,
 )
 
+_BAD_KEY = {"API_KEY_EXPIRED", "API_KEY_INVALID"}  # Google says 400
 # What the provider's words for the kind of error come to, where it names no status.
 _STATUS_OF_WORD = {
     "invalid_request_error": 400,
     "invalid_request": 400,
+    "invalid_argument": 400,
+    "failed_precondition": 400,
     "context_length_exceeded": 400,
     "authentication_error": 401,
     "invalid_api_key": 401,
     "billing_error": 402,
+    "unauthenticated": 401,
     "permission_error": 403,
     "permission_denied": 403,
+    "not_found": 404,
     "not_found_error": 404,
     "model_not_found": 404,
     "request_too_large": 413,
+    "resource_exhausted": 429,
     "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
     "insufficient_quota": 429,
     "server_error": 500,
     "internal_server_error": 500,
+    "internal": 500,
     "internal_error": 500,
     "api_error": 500,
     "service_unavailable": 503,
     "timeout_error": 504,
+    "unavailable": 503,
+    "deadline_exceeded": 504,
     "overloaded_error": 529,
     "overloaded": 529,
 }
@@ -87,12 +98,14 @@ def error_of_response(
         body: JSON, HTML or nothing.
         now: The present, for a date in ``Retry-After``.
     """
+    complaint = _complaint_of(body.decode("utf-8", "replace"))
+    hint = retry_after_s(headers, now=now)
     return _error(
         provider,
-        _complaint_of(body.decode("utf-8", "replace")),
+        complaint,
         status=status,
         said=f"{provider} answered {_phrase(status)}",
-        retry_after=retry_after_s(headers, now=now),
+        retry_after=complaint.retry_after_s if hint is None else hint,
         request_id=_request_id(headers),
     )
 
@@ -112,7 +125,7 @@ def error_of_payload(provider: str, payload: object) -> ModelError:
         complaint,
         status=status,
         said=f"{said}: {_phrase(status)}" if status else said,
-        retry_after=None,
+        retry_after=complaint.retry_after_s,
     )
 
 
@@ -126,6 +139,7 @@ class _Complaint:
     param: str | None = None
     status: int | None = None
     request_id: str | None = None
+    retry_after_s: float | None = None
 
 
 def _complaint_of(body: str) -> _Complaint:
@@ -159,6 +173,11 @@ def _read(payload: object) -> _Complaint:
         "",
     )
     code, kind = _word(payload.get("code")), _word(payload.get("type"))
+    if code is None or code.isdecimal():
+        # Google's number is the HTTP status; its words are elsewhere.
+        status = payload.get("status")
+        said = status if isinstance(status, str) and status.isupper() else code
+        code = google_details.reason(payload) or said
     return _Complaint(
         message=message,
         code=code or kind,
@@ -166,6 +185,7 @@ def _read(payload: object) -> _Complaint:
         param=_word(payload.get("param")),
         status=_status(payload),
         request_id=request_id,
+        retry_after_s=google_details.retry_delay_s(payload),
     )
 
 
@@ -249,10 +269,12 @@ def _family(
 ) -> tuple[type[ModelError], str, bool | None]:
     """The class, what to do, and whether to retry (``None``: as the class says)."""
     for word in (complaint.code, complaint.kind):
-        status = status or _STATUS_OF_WORD.get(word or "")
+        status = status or _STATUS_OF_WORD.get((word or "").lower())
     words = f"{complaint.code} {complaint.kind} {complaint.message}"
     if _TOO_LONG.search(words) and status in {None, 400, 413, 422, 500}:
         return ContextLengthError, "shorten the conversation or the tools", None
+    if complaint.code in _BAD_KEY:
+        status = 401
     match status:
         case None:
             return ProviderStreamError, "", None

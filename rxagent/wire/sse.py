@@ -8,6 +8,8 @@ from dataclasses import dataclass
 __all__ = ["SseDecoder", "SseEvent"]
 
 _BOM = codecs.BOM_UTF8
+_IGNORED = (b"", b"id", b"retry")  # an empty field is a comment
+_MAX_STRAY = 1000  # lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class SseDecoder:
     Source: WHATWG HTML, 9.2.6, Interpreting an event stream.
     """
 
-    __slots__ = ("_after_cr", "_data", "_head", "_line", "_name")
+    __slots__ = ("_after_cr", "_data", "_head", "_line", "_name", "_stray")
 
     def __init__(self) -> None:
         self._head: bytes | None = b""  # what may be a byte order mark; None: decided
@@ -42,6 +44,12 @@ class SseDecoder:
         self._after_cr = False
         self._data: list[bytes] = []
         self._name = b""
+        self._stray: list[bytes] = []
+
+    @property
+    def stray(self) -> bytes:
+        """The first lines that are no fields, such as an error in plain JSON."""
+        return b"\n".join(self._stray)
 
     @property
     def is_between_events(self) -> bool:
@@ -120,3 +128,5 @@ class SseDecoder:
             self._data.append(value)
         elif field == b"event":
             self._name = value
+        elif field not in _IGNORED and len(self._stray) < _MAX_STRAY:
+            self._stray.append(line)

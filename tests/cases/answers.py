@@ -15,7 +15,7 @@ from reactivex.testing import TestScheduler
 from rxagent import Agent
 from rxagent.errors import ModelError
 from rxagent.messages import ToolMessage, UserMessage
-from rxagent.models import AnthropicChat, OpenAIChat
+from rxagent.models import AnthropicChat, GeminiChat, OpenAIChat
 from rxagent.operators import just, retry_backoff
 from rxagent.patience import RetryPolicy
 from rxagent.requests import ChatRequest
@@ -70,7 +70,7 @@ def check_sse(case: Case, cutting: Cutting) -> None:
 
 def check_wire(case: Case, cutting: Cutting) -> None:
     """One answer over a real exchange, whose transport yields exactly these reads."""
-    if case.protocol not in ("openai-chat", "anthropic-messages"):
+    if case.protocol not in ("openai-chat", "anthropic-messages", "google-generate"):
         raise NotSupportedError(f"protocol {case.protocol}")
     if unknown := case.expect.keys() - _KNOWN:
         raise NotSupportedError(f"this reader does not know {unknown}")
@@ -157,9 +157,17 @@ def patience(max_retries: int) -> RetryPolicy:
 def _model(case: Case, client: httpx.AsyncClient) -> Exchange:
     options = case.given.get("options", {})
     max_retries = options.get("max_retries", 0)
+    if case.protocol != "openai-chat" and options.keys() - {"max_retries"}:
+        raise NotSupportedError(f"options {options}")
+    if case.protocol == "google-generate":
+        return GeminiChat(
+            model="m",
+            base_url="http://test",
+            api_key="k",
+            client=client,
+            retry=patience(max_retries),
+        )
     if case.protocol == "anthropic-messages":
-        if options.keys() - {"max_retries"}:
-            raise NotSupportedError(f"options {options}")
         dialect = AnthropicDialect()  # named as Anthropic's, wherever it is asked
         return AnthropicChat(
             model="m",

@@ -15,7 +15,6 @@ class NotSupportedError(Exception):
 
 
 GAPS: dict[str, str] = {
-    "google-generate": "that dialect is not written yet",
     "memory": "conversation stores are not written yet",
     "memory-run": "conversation stores are not written yet",
     "guardrail": "guards are not written yet",

@@ -32,6 +32,8 @@ def neutral_messages(body: Json, protocol: str = "openai-chat") -> list[Json]:
     """The messages of a body in the neutral form."""
     if protocol == "anthropic-messages":
         return [*_neutral_turns(body)]
+    if protocol == "google-generate":
+        return [*_neutral_contents(body)]
     return [
         {
             **message,
@@ -63,6 +65,34 @@ def _neutral_turns(body: Json) -> Iterator[Json]:
         ]
         if rest or calls:
             yield {"role": message["role"], "content": rest, "tool_calls": calls}
+
+
+def _neutral_contents(body: Json) -> Iterator[Json]:
+    """Those of Gemini, whose calls are known by their name if they have no id."""
+    if "systemInstruction" in body:
+        yield {"role": "system", "content": body["systemInstruction"]["parts"]}
+    for content in body["contents"]:
+        parts: list[Json] = content["parts"]
+        results = [
+            each["functionResponse"] for each in parts if "functionResponse" in each
+        ]
+        for result in results:
+            call_id = result.get("id", result["name"])
+            said = result["response"]
+            yield {"role": "tool", "tool_call_id": call_id, "content": said}
+        calls = [
+            {
+                "id": call.get("id", call["name"]),
+                "name": call["name"],
+                "arguments": json.dumps(call["args"]),
+            }
+            for each in parts
+            if (call := each.get("functionCall"))
+        ]
+        if not results:
+            role = "assistant" if content["role"] == "model" else content["role"]
+            rest = [each for each in parts if "functionCall" not in each]
+            yield {"role": role, "content": rest, "tool_calls": calls}
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -62,6 +62,8 @@ def streamed(turn: Json, protocol: str = "openai-chat") -> Answer:
     """A stream that says what a scripted turn says: ``text``, ``tool_calls``, ...."""
     if protocol == "anthropic-messages":
         return _streamed_blocks(turn)
+    if protocol == "google-generate":
+        return _streamed_parts(turn)
     deltas: list[Json] = [{"role": "assistant", "content": turn.get("text") or ""}]
     for index, call in enumerate(turn.get("tool_calls") or ()):
         function = {"name": call["name"], "arguments": call["arguments"]}
@@ -108,4 +110,19 @@ def _streamed_blocks(turn: Json) -> Answer:
             f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
             for event in events
         ),
+    )
+
+
+def _streamed_parts(turn: Json) -> Answer:
+    """The same as Gemini says it."""
+    parts: list[Json] = [{"text": turn.get("text") or ""}]
+    for call in turn.get("tool_calls") or ():
+        args = json.loads(call["arguments"])
+        function = {"id": call["id"], "name": call["name"], "args": args}
+        parts.append({"functionCall": function})
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
+    event = json.dumps({"candidates": [candidate]})
+    return Answer(
+        headers={"content-type": "text/event-stream"},
+        reads=(f"data: {event}\n\n".encode(),),
     )

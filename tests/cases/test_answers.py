@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -115,6 +116,35 @@ def test_a_lost_connection_is_an_error_behind_what_came() -> None:
     check_wire(
         wire(expect, f"data: {chunk}\n\n", {"delay_ms": 1}, {"fail": "reset"}), "as cut"
     )
+
+
+def test_an_answer_of_gemini_is_read_and_its_tools_run() -> None:
+    calls = [
+        {"functionCall": {"name": "f", "args": {"x": 1}}, "thoughtSignature": "S"},
+        {"functionCall": {"id": "b", "name": "g", "args": {}}},
+    ]
+    usage = {"promptTokenCount": 3, "candidatesTokenCount": 2, "thoughtsTokenCount": 4}
+    chunk = {
+        "candidates": [{"content": {"parts": calls}, "finishReason": "STOP"}],
+        "usageMetadata": usage,
+    }
+    expect: Json = {
+        "usage": {"input": 3, "output": 2, "reasoning": 4},
+        "tool_executions": [
+            {"name": "f", "arguments": {"x": 1}},
+            {"name": "g", "arguments": {}},
+        ],
+        "invariants": ["paired-tools", "no-empty-assistant"],
+    }
+    case = wire(expect, f"data: {json.dumps(chunk)}\n\n")
+
+    check_wire(replace(case, protocol="google-generate"), "as cut")
+    for name, value in {"usage": {"output": 6}, "tool_executions": []}.items():
+        wrong = replace(
+            case, protocol="google-generate", expect={**expect, name: value}
+        )
+        with pytest.raises(AssertionError):
+            check_wire(wrong, "as cut")
 
 
 def test_what_the_reader_does_not_know_is_not_passed_over() -> None:

@@ -179,9 +179,12 @@ def _usage(usage: Usage | None, protocol: str) -> Json | None:
     if usage is None:
         return None
     cached_apart = protocol == "anthropic-messages"
+    output = usage.output_tokens
+    if protocol == "google-generate" and output is not None:
+        output -= usage.reasoning_tokens or 0  # Gemini counts it apart
     return {
         "input": usage.input_tokens if cached_apart else usage.prompt_tokens,
-        "output": usage.output_tokens,
+        "output": output,
         "total": usage.total_tokens,
         "cached_input": usage.cache_read_tokens,
         "reasoning": usage.reasoning_tokens,

@@ -18,6 +18,7 @@ from rxagent.errors import (
     ServerError,
 )
 from rxagent.wire import OpenAIChatDialect
+from rxagent.wire.provider_errors import error_of_payload
 
 NOW = datetime(2026, 10, 21, 7, 28, tzinfo=UTC)
 
@@ -60,6 +61,15 @@ def openai(message: str, **members: object) -> dict[str, object]:
         (
             500,
             openai("the request exceeds the available context size"),
+            ContextLengthError,
+            False,
+        ),
+        (
+            400,
+            openai(
+                "The input token count (9) exceeds the maximum number of tokens "
+                "allowed (8)."
+            ),
             ContextLengthError,
             False,
         ),
@@ -162,7 +172,12 @@ def test_a_hint_when_to_come_back_is_read_from_any_error(status: int) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    ["sk-proj-abcDEF123456", "gsk_abcdef123456", "AIzaSyA0123456789abcdefghij"],
+    [
+        "sk-proj-abcDEF123456",
+        "gsk_abcdef123456",
+        "AIzaSyA0123456789abcdefghij",
+        "AQ.Ab8RN6I0123456789abcdefghij",
+    ],
 )
 def test_a_key_that_the_provider_repeats_is_not_shown(key: str) -> None:
     found = error(401, openai(f"Incorrect key provided: {key}. Header: Bearer {key}"))
@@ -176,6 +191,55 @@ def test_a_page_of_a_megabyte_is_not_repeated() -> None:
 
     assert len(message) < 1200
     assert "(1000000 characters)" in message
+
+
+def google(code: int, status: str, *details: dict[str, object]) -> dict[str, object]:
+    return openai("words", code=code, status=status, details=details)
+
+
+def test_a_bad_key_is_one_though_google_calls_it_a_bad_argument() -> None:
+    invalid = google(400, "INVALID_ARGUMENT", {"reason": "API_KEY_INVALID"})
+
+    found = error(400, [invalid])
+
+    assert type(found) is AuthenticationError
+    assert (found.status, found.code) == (400, "API_KEY_INVALID")
+    assert type(error(400, google(400, "INVALID_ARGUMENT"))) is BadRequestError
+
+
+def test_a_word_of_google_is_the_code_and_not_the_number() -> None:
+    assert error(429, google(429, "RESOURCE_EXHAUSTED")).code == "RESOURCE_EXHAUSTED"
+    assert error(500, openai("x", code=500)).code == "500"
+    assert error(400, {"status": "fail", "message": "x"}).code is None
+
+
+def test_google_says_in_the_body_when_to_come_back() -> None:
+    busy = google(429, "RESOURCE_EXHAUSTED", {"retryDelay": "34.4s"})
+
+    assert error(429, busy).retry_after_s == 34.4
+    assert error(429, busy, {"retry-after": "7"}).retry_after_s == 7
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        ("INVALID_ARGUMENT", BadRequestError),
+        ("FAILED_PRECONDITION", BadRequestError),
+        ("UNAUTHENTICATED", AuthenticationError),
+        ("PERMISSION_DENIED", AuthenticationError),
+        ("NOT_FOUND", ModelNotFoundError),
+        ("RESOURCE_EXHAUSTED", RateLimitError),
+        ("INTERNAL", ServerError),
+        ("UNAVAILABLE", OverloadedError),
+        ("DEADLINE_EXCEEDED", ServerError),
+    ],
+)
+def test_a_word_of_google_tells_the_class_where_there_is_no_number(
+    status: str, kind: type[ModelError]
+) -> None:
+    payload = openai("words", status=status)
+
+    assert type(error_of_payload("gemini", payload)) is kind
 
 
 json_values = st.recursive(

@@ -143,3 +143,23 @@ def test_a_line_of_megabytes_in_tiny_reads_is_read_in_linear_time() -> None:
     events += decoder.feed(b"\n\n")
 
     assert [len(event.data) for event in events] == [size]
+
+
+def test_lines_that_are_no_fields_can_be_looked_at() -> None:
+    """Some servers write an error behind the events, and no ``data:`` before it."""
+    data = b': c\nid: 1\nretry: 2\nevent: e\ndata: a\n\n{\n "error": "x"\n}\n'
+    for pieces in every_cut(data):
+        decoder = SseDecoder()
+        events = [event for piece in pieces for event in decoder.feed(piece)]
+        events += decoder.flush()
+
+        assert events == [SseEvent("a", "e")]
+        assert decoder.stray == b'{\n "error": "x"\n}'
+
+
+def test_of_a_flood_of_such_lines_some_are_kept() -> None:
+    decoder = SseDecoder()
+
+    assert decoder.feed(b"nonsense\n" * 100_000) == []
+
+    assert decoder.stray.count(b"nonsense") == 1000

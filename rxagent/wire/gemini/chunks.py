@@ -1,0 +1,255 @@
+"""What the chunks of a Gemini answer mean, one JSON object at a time."""
+
+from __future__ import annotations
+
+from rxagent.errors import BadRequestError, MalformedResponseError, ModelError
+from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
+from rxagent.messages import Opaque
+from rxagent.requests import ChatRequest
+from rxagent.responses import ChatResponse, FinishReason
+from rxagent.usage import Usage
+from rxagent.wire.assembly import AnswerAssembler
+from rxagent.wire.gemini.calls import CallReader
+from rxagent.wire.gemini.usage import UsageTotals
+from rxagent.wire.json_text import dump_json, is_array, is_object
+from rxagent.wire.provider_errors import error_of_payload
+
+__all__ = ["ChunkReader"]
+
+_FINISH_REASONS: dict[str, FinishReason] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "CONTINUATION": "length",
+    # Reasons to block a prompt are among them.
+    **dict.fromkeys(
+        (
+            "BLOCKED_REASON_UNSPECIFIED",
+            "BLOCKLIST",
+            "ESCALATION",
+            "IMAGE_PROHIBITED_CONTENT",
+            "IMAGE_RECITATION",
+            "IMAGE_SAFETY",
+            "JAILBREAK",
+            "LANGUAGE",
+            "MODEL_ARMOR",
+            "PROHIBITED_CONTENT",
+            "PUP_LIMITED_DISABLED",
+            "RECITATION",
+            "SAFETY",
+            "SPII",
+        ),
+        "content_filter",
+    ),
+}
+_FAILURES: dict[str, tuple[type[ModelError], bool, str]] = {
+    "MALFORMED_FUNCTION_CALL": (MalformedResponseError, True, "ask again"),
+    "MALFORMED_RESPONSE": (MalformedResponseError, True, "ask again"),
+    "UNEXPECTED_TOOL_CALL": (
+        MalformedResponseError,
+        True,
+        "ask again, or declare the tool that the messages speak of",
+    ),
+    "MISSING_THOUGHT_SIGNATURE": (
+        BadRequestError,
+        False,
+        "send the parts behind the calls of the history too",
+    ),
+}
+"""Not how an answer ends, but that there is none."""
+
+_UNSPECIFIED = "FINISH_REASON_UNSPECIFIED"
+
+
+class ChunkReader:
+    """Make events of chunks, and the response of all of them.
+
+    Only the first candidate is read.
+
+    Args:
+        request: What was asked.
+        dialect: Named in errors, and the owner of parts that only it understands.
+    """
+
+    def __init__(self, request: ChatRequest, *, dialect: str) -> None:
+        self._request = request
+        self._origin = request.origin
+        self._dialect = dialect
+        self._answer = AnswerAssembler(request.origin)
+        self._usage = UsageTotals()
+        self._calls = CallReader(self._answer)
+        self._id: str | None = None
+        self._model: str | None = None
+        self._finish_message: str | None = None
+        self._is_blocked = False
+        self.has_begun = False
+        self.finish_reason: str | None = None
+
+    def read(self, chunk: dict[str, object], out: list[ChatEvent]) -> None:
+        """Read a chunk, which may be a whole answer, and append its events to ``out``.
+
+        Raises:
+            ModelError: If it reports an error, or is not what it should be.  What was
+                good of it has been read before.
+        """
+        self._id = _word(chunk, "responseId") or self._id
+        self._model = _word(chunk, "modelVersion") or self._model
+        if is_object(metadata := chunk.get("usageMetadata")):
+            self._usage.take(metadata)
+        if candidates := chunk.get("candidates"):
+            self._candidates(candidates, out)
+        feedback = chunk.get("promptFeedback")
+        if is_object(feedback) and (reason := _word(feedback, "blockReason")):
+            self.has_begun = self._is_blocked = True
+            self.finish_reason = reason
+        if chunk.get("error"):
+            raise error_of_payload(self._dialect, chunk)
+
+    def finish(self, out: list[ChatEvent]) -> None:
+        """Append what waited, and the response of the whole answer.
+
+        Raises:
+            ModelError: If the generation failed.
+        """
+        out.extend(self._calls.close())
+        raw = self.finish_reason
+        reason = _FINISH_REASONS.get(raw or "", "unknown")
+        if self._is_blocked:
+            reason = "content_filter"
+        cut_off = reason in ("length", "content_filter")
+        message = self._answer.message(truncated=cut_off)
+        if message.tool_calls and not cut_off:
+            reason = "tool_calls"
+        elif raw in _FAILURES and not self._is_blocked:
+            raise self._failure(raw)
+        response = ChatResponse(
+            message=message,
+            finish_reason=reason,
+            finish_reason_raw=raw,
+            usage=self._usage.usage(),
+            model=self._model,
+            id=self._id,
+            context=self._request.context,
+            transcript=(message,),
+        )
+        out.append(Finished(response=response, origin=self._origin))
+
+    def usage(self) -> Usage | None:
+        """What the answer has cost so far, if Gemini has said so."""
+        return self._usage.usage() if self._usage.has_reports else None
+
+    def _candidates(self, candidates: object, out: list[ChatEvent]) -> None:
+        if not is_array(candidates):
+            raise self._malformed("candidates", candidates)
+        for candidate in candidates:
+            if not is_object(candidate):
+                raise self._malformed("a candidate", candidate)
+            if candidate.get("index"):
+                continue
+            self.has_begun = True
+            content = candidate.get("content")
+            if is_object(content):
+                self._parts(content.get("parts"), out)
+            elif content is not None:
+                raise self._malformed("content", content)
+            told = _word(candidate, "finishMessage")
+            self._finish_message = told or self._finish_message
+            reason = _word(candidate, "finishReason")
+            if reason and reason != _UNSPECIFIED:
+                self.finish_reason = reason
+
+    def _parts(self, parts: object, out: list[ChatEvent]) -> None:
+        if parts is None:  # a candidate that is blocked has none
+            return
+        if not is_array(parts):
+            raise self._malformed("parts", parts)
+        for part in parts:
+            if not is_object(part):
+                raise self._malformed("a part", part)
+            self._part(part, out)
+
+    def _part(self, part: dict[str, object], out: list[ChatEvent]) -> None:
+        text, call = part.get("text"), part.get("functionCall")
+        say = self._thought if part.get("thought") is True else self._text
+        signature = _word(part, "thoughtSignature")
+        if is_object(call):
+            if isinstance(text, str):
+                self._text(text, None, out)
+            self._call(call, out)
+            if signature:
+                self._sign(signature)
+        elif call is not None:
+            raise self._malformed("a function call", call)
+        elif isinstance(text, str):
+            say(text, signature, out)
+        elif part.keys() - {"thought", "thoughtSignature"}:
+            # Code that the server ran, pictures, and what is not known yet.
+            self._keep(part)
+        else:
+            say("", signature, out)
+
+    def _text(self, text: str, signature: str | None, out: list[ChatEvent]) -> None:
+        if text:
+            if signature:
+                # It belongs to this part alone, not to what came before.
+                self._answer.close_part()
+            self._answer.text(text)
+            out.append(TextDelta(text=text, origin=self._origin))
+            if signature:
+                self._sign(signature)
+        elif signature:
+            self._keep({"text": "", "thoughtSignature": signature})
+
+    def _thought(self, text: str, signature: str | None, out: list[ChatEvent]) -> None:
+        if signature:
+            self._answer.close_part()
+        if text:
+            self._answer.reasoning(text)
+            out.append(ReasoningDelta(text=text, origin=self._origin))
+        if signature:
+            self._answer.signature(signature, dialect=self._dialect)
+            self._answer.close_part()
+
+    def _call(self, call: dict[str, object], out: list[ChatEvent]) -> None:
+        try:
+            out.extend(self._calls.read(call))
+        except ValueError as error:
+            raise MalformedResponseError(
+                f"{self._dialect} sent a call that {error}", provider=self._dialect
+            ) from None
+
+    def _sign(self, signature: str) -> None:
+        self._keep({"thoughtSignature": signature})
+
+    def _keep(self, part: dict[str, object]) -> None:
+        self._answer.opaque(Opaque(dialect=self._dialect, data=self._json(part)))
+
+    def _json(self, value: object) -> str:
+        try:
+            return dump_json(value).decode()
+        except ValueError as error:
+            raise self._malformed(
+                f"a value that is not JSON ({error})", value
+            ) from None
+
+    def _failure(self, raw: str) -> ModelError:
+        family, retryable, advice = _FAILURES[raw]
+        told = f": {self._finish_message[:300]}" if self._finish_message else ""
+        return family(
+            f"{self._dialect} gave up on the answer ({raw}){told}; {advice}",
+            provider=self._dialect,
+            code=raw,
+            retryable=retryable,
+        )
+
+    def _malformed(self, what: str, found: object) -> MalformedResponseError:
+        return MalformedResponseError(
+            f"{self._dialect} sent {what} as a Python {type(found).__name__}; "
+            "is base_url a server of the Gemini API?",
+            provider=self._dialect,
+        )
+
+
+def _word(members: dict[str, object], name: str) -> str | None:
+    """A member that is text; ``None`` if it is none, or empty."""
+    value = members.get(name)
+    return value if isinstance(value, str) and value else None
