@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from typing import Literal, TypeAlias
 
@@ -23,13 +22,13 @@ from rxagent.messages import (
 )
 from rxagent.wire.arguments import strict_arguments
 from rxagent.wire.json_text import dump_json, load_json
+from rxagent.wire.names import wire_name
 
-__all__ = ["SendReasoning", "encode_message", "wire_name"]
+__all__ = ["SendReasoning", "encode_message"]
 
 SendReasoning: TypeAlias = Literal["never", "tool_calls", "always"]
 """On which assistant messages reasoning goes back to the provider."""
 
-_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]", re.ASCII)
 _AUDIO_FORMATS = {
     "audio/wav": "wav",
     "audio/x-wav": "wav",
@@ -72,11 +71,6 @@ def encode_message(
             )
         case AssistantMessage():
             return _assistant(message, dialect, send_reasoning)
-
-
-def wire_name(name: str) -> str:
-    """A name like ``name`` that every server takes."""
-    return _NOT_IN_NAME.sub("_", name)[:64] or "unnamed"
 
 
 def _assistant(message: AssistantMessage, dialect: str, sends: SendReasoning) -> bytes:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rxagent.errors import RequestError
-from rxagent.messages import (
-    AssistantMessage,
-    Message,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-)
+from rxagent.messages import Message, SystemMessage
 from rxagent.requests import ChatOptions, ChatRequest, JsonSchema, ToolSpec
 from rxagent.wire.joined import encoded_once, joined
 from rxagent.wire.json_text import dump_json
-from rxagent.wire.openai_chat.messages import SendReasoning, encode_message, wire_name
+from rxagent.wire.names import check_names, wire_name
+from rxagent.wire.openai_chat.messages import SendReasoning, encode_message
+from rxagent.wire.turns import in_turns, instructions
 
 __all__ = ["RequestEncoder"]
-
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,37 +55,11 @@ class RequestEncoder:
 
     def _messages(self, messages: tuple[Message, ...]) -> Iterable[bytes]:
         """The messages on the wire: instructions first, results behind their calls."""
-        systems = [
-            each for each in messages if isinstance(each, SystemMessage) and each.text
-        ]
-        if len(systems) == 1:
-            yield self._encoded(systems[0])
-        elif systems:
-            text = "\n\n".join(each.text for each in systems)
+        if text := instructions(messages):
             yield self._encoded(SystemMessage.of(text))
-        results: defaultdict[str, deque[ToolMessage]] = defaultdict(deque)
-        for message in messages:
-            if isinstance(message, ToolMessage):
-                results[message.tool_call_id].append(message)
-        for message in messages:
-            if isinstance(message, UserMessage):
-                yield self._encoded(message)
-            elif isinstance(message, AssistantMessage):
-                if encoded := self._encoded(message):
-                    yield encoded
-                for call in message.tool_calls:
-                    if not results[call.id]:
-                        raise RequestError(
-                            f"the call {call.id!r} of tool {call.name!r} has no "
-                            "result; a model refuses a history with open calls"
-                        )
-                    yield self._encoded(results[call.id].popleft())
-        for waiting in results.values():
-            if waiting:
-                raise RequestError(
-                    f"the result of tool {waiting[0].name!r} answers the call "
-                    f"{waiting[0].tool_call_id!r}, which is not in the messages"
-                )
+        for message in in_turns(messages):
+            if encoded := self._encoded(message):
+                yield encoded
 
     def _encoded(self, message: Message) -> bytes:
         """The bytes of a message; none if there is nothing to send."""
@@ -144,13 +110,8 @@ def _tools(tools: tuple[ToolSpec, ...], options: ChatOptions) -> dict[str, objec
         if choice not in (None, "auto", "none"):
             raise RequestError(f"tool_choice is {choice!r}, but there are no tools")
         return {}
+    check_names(tools)
     names = [tool.name for tool in tools]
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise RequestError(
-                f"the tool name {name!r} cannot be sent; use 1 to 64 letters, digits, "
-                "'_' and '-'"
-            )
     body: dict[str, object] = {"tools": [_tool(tool) for tool in tools]}
     if choice in names:
         body["tool_choice"] = {"type": "function", "function": {"name": choice}}
