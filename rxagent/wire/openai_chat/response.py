@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from pydantic_core import from_json
 
-from rxagent.errors import (
-    EmptyStreamError,
-    MalformedResponseError,
-    ModelError,
-    TruncatedStreamError,
-)
+from rxagent.errors import ModelError
 from rxagent.events import ChatEvent
+from rxagent.wire.answer_body import AnswerFaults, Opening, and_raise
 from rxagent.wire.json_text import is_object, load_json
 from rxagent.wire.openai_chat.chunks import ChunkReader
 from rxagent.wire.openai_chat.repeated_chunk import RepeatedChunk
@@ -22,8 +18,6 @@ from rxagent.wire.sse import SseDecoder, SseEvent
 __all__ = ["OpenAIChatDecoder"]
 
 _DONE = "[DONE]"
-_BLANK = b"\xef\xbb\xbf \t\r\n"  # a byte order mark too
-_EXCERPT = 80  # characters
 
 
 class OpenAIChatDecoder:
@@ -44,10 +38,9 @@ class OpenAIChatDecoder:
     ) -> None:
         self._reader = reader
         self._provider = provider
-        self._content_type = content_type
+        self._faults = AnswerFaults(provider=provider, content_type=content_type)
+        self._opening = Opening(self._faults)
         self._sse: SseDecoder | None = None
-        self._pieces: list[bytes] = []  # of a body that is no event stream
-        self._is_json = False
         self._is_done = False
         self._repeated = RepeatedChunk()
 
@@ -68,8 +61,10 @@ class OpenAIChatDecoder:
                         return out
                 for event in self._sse.feed(item):
                     self._event(event, out)
-            else:
-                self._begin(item, out)
+            elif (data := self._opening.feed(item)) is not None:
+                self._sse = SseDecoder()
+                for event in self._sse.feed(data):
+                    self._event(event, out)
         except ModelError as error:
             return self._and_raise(out, error)
         return out
@@ -87,7 +82,7 @@ class OpenAIChatDecoder:
                     self._event(event, out, at_end=True)
                 self._check_end()
             else:
-                self._whole(b"".join(self._pieces), out)
+                self._whole(self._opening.text(), out)
             self._reader.finish(out)
         except ModelError as error:
             return self._and_raise(out, error)
@@ -97,25 +92,7 @@ class OpenAIChatDecoder:
         self, out: list[ChatEvent], error: ModelError
     ) -> Iterable[ChatEvent]:
         error.usage = self._reader.usage()
-        if not out:
-            raise error
-        return _then_raise(out, error)
-
-    def _begin(self, item: bytes, out: list[ChatEvent]) -> None:
-        """Find out from the first bytes what the body is."""
-        self._pieces.append(item)
-        start = item.lstrip(_BLANK)[:1]
-        if self._is_json or not start:
-            return
-        if start in b"{[":
-            self._is_json = True
-        elif start == b"<" or "html" in self._content_type:
-            raise self._no_answer("HTML" if start == b"<" else "text")
-        else:
-            self._sse = SseDecoder()
-            for event in self._sse.feed(b"".join(self._pieces)):
-                self._event(event, out)
-            self._pieces = []
+        return and_raise(out, error)
 
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
@@ -140,7 +117,7 @@ class OpenAIChatDecoder:
             if self._reader.is_plain:
                 self._repeated.learn(event.data, chunk)
         elif event.event == "message":
-            raise self._malformed(event.data)
+            raise self._faults.malformed(event.data)
 
     def _unusual(self, event: SseEvent, *, at_end: bool) -> object:
         """Data that is no plain JSON; ``None`` if there is nothing to read in it."""
@@ -162,74 +139,34 @@ class OpenAIChatDecoder:
         if event.event != "message":
             return None
         if at_end:
-            raise self._truncated("within an event")
-        raise self._malformed(text)
+            raise self._faults.truncated("within an event")
+        raise self._faults.malformed(text)
 
-    def _whole(self, body: bytes, out: list[ChatEvent]) -> None:
+    def _whole(self, text: str, out: list[ChatEvent]) -> None:
         """Read a body that is one JSON object."""
-        if not body.strip(_BLANK):
-            raise self._empty()
-        text = body.decode("utf-8-sig", "replace")
         try:
             completion: object = from_json(text)
         except ValueError as error:
             if str(error).startswith("EOF"):
-                raise self._truncated("within its JSON") from None
+                raise self._faults.truncated("within its JSON") from None
             completion = self._unusual_whole(text)
         if not is_object(completion):
             raise error_of_payload(self._provider, completion)
         self._reader.read(completion, out, whole=True)
         if not self._reader.has_begun:
-            raise self._malformed(text)
+            raise self._faults.malformed(text)
 
     def _unusual_whole(self, text: str) -> object:
         try:
             completion = load_json(text)
         except ValueError:
-            raise self._malformed(text) from None
+            raise self._faults.malformed(text) from None
         self._reader.expect_surrogates()
         return completion
 
     def _check_end(self) -> None:
         """Whether the stream ended where an answer ends."""
         if not self._reader.has_begun:
-            kind = self._content_type
-            if kind and "event-stream" not in kind:
-                raise self._no_answer("text")
-            raise self._empty()
+            raise self._faults.nothing_begun()
         if not (self._is_done or self._reader.finish_reason):
-            raise self._truncated("with neither a finish reason nor [DONE]")
-
-    def _empty(self) -> EmptyStreamError:
-        return EmptyStreamError(
-            f"{self._provider} answered 200 and then nothing; the generation failed",
-            provider=self._provider,
-            status=200,
-        )
-
-    def _truncated(self, where: str) -> TruncatedStreamError:
-        return TruncatedStreamError(
-            f"the answer of {self._provider} is cut off: it ended {where}",
-            provider=self._provider,
-        )
-
-    def _malformed(self, data: str) -> MalformedResponseError:
-        excerpt = data if len(data) <= _EXCERPT else f"{data[:_EXCERPT]}…"
-        return MalformedResponseError(
-            f"{self._provider} sent what is no chunk of an answer: {excerpt!r}",
-            provider=self._provider,
-        )
-
-    def _no_answer(self, what: str) -> MalformedResponseError:
-        return MalformedResponseError(
-            f"{self._provider} answered 200 with {what} of type "
-            f"{self._content_type or 'unknown'!r}, which is neither an event stream "
-            "nor JSON; check base_url",
-            provider=self._provider,
-            status=200,
-        )
-
-
-def _then_raise(events: list[ChatEvent], error: ModelError) -> Iterator[ChatEvent]:
-    yield from events
-    raise error
+            raise self._faults.truncated("with neither a finish reason nor [DONE]")
