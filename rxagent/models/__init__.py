@@ -2,5 +2,6 @@
 
 from rxagent.models._local_chat import LocalChat
 from rxagent.models._openai_chat import OpenAIChat
+from rxagent.models._openai_responses import OpenAIResponses
 
-__all__ = ["LocalChat", "OpenAIChat"]
+__all__ = ["LocalChat", "OpenAIChat", "OpenAIResponses"]

@@ -8,12 +8,14 @@ takes its input however it is cut, in linear time.
 from rxagent.wire.arguments import parse_arguments
 from rxagent.wire.extract import extract_json
 from rxagent.wire.openai_chat import OpenAIChatDialect
+from rxagent.wire.openai_responses import OpenAIResponsesDialect
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.sse import SseDecoder, SseEvent
 from rxagent.wire.usage import UsageMeter, UsageMode, UsageReport
 
 __all__ = [
     "OpenAIChatDialect",
+    "OpenAIResponsesDialect",
     "SseDecoder",
     "SseEvent",
     "UsageMeter",
