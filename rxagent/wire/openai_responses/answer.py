@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from rxagent.messages import (
     AssistantMessage,
@@ -59,7 +60,9 @@ def _parts(
         case "function_call":
             if item.call is not None:
                 yield from _frame(item, dialect, always=reasons)
-                yield calls[item.call]
+                call = calls[item.call]
+                written = item.arguments
+                yield call if written is None else replace(call, arguments=written)
         case _:
             yield from said
             if item.data:

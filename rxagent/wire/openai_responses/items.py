@@ -40,7 +40,15 @@ class Name:
 class OutputItem:
     """One item in the making."""
 
-    __slots__ = ("call", "call_id", "data", "kind", "number", "pieces")
+    __slots__ = (
+        "arguments",
+        "call",
+        "call_id",
+        "data",
+        "kind",
+        "number",
+        "pieces",
+    )
 
     def __init__(self, kind: str, number: int) -> None:
         self.kind = kind
@@ -49,6 +57,8 @@ class OutputItem:
         self.call: int | None = None
         """Which call of the answer it is."""
         self.call_id: str | None = None
+        self.arguments: str | None = None
+        """Of the call, if its pieces did not add up to them."""
         self.data: dict[str, object] | None = None
         """The whole of it, once it is done."""
         self.pieces: dict[tuple[Channel, int], list[str]] = {}
@@ -57,6 +67,15 @@ class OutputItem:
     def add(self, channel: Channel, part: int, piece: str) -> None:
         """Take a piece of a part."""
         self.pieces.setdefault((channel, part), []).append(piece)
+
+    def correct(self, channel: Channel, parts: dict[int, str]) -> None:
+        """Put the parts of a channel in the place of what came on it."""
+        for each in [key for key in self.pieces if key[0] == channel]:
+            del self.pieces[each]
+        for part, text in parts.items():
+            self.add(channel, part, text)
+        if channel == "arguments":
+            self.arguments = "".join(parts.values())
 
     def said(self, channel: Channel) -> str:
         """Everything that came on a channel."""
@@ -87,7 +106,8 @@ class OutputItems:
 
     def announced(self, name: Name) -> OutputItem:
         """The item that begins: a new one, unless it is announced twice."""
-        return self._known(name) or self._begin(name)
+        found = self._by_id.get((name.kind, name.id or name.call_id or ""))
+        return found or self._begin(name)
 
     def done(self, name: Name) -> OutputItem:
         """The item that is told whole."""
@@ -117,7 +137,7 @@ class OutputItems:
         return output
 
     def _known(self, name: Name) -> OutputItem | None:
-        for each in (name.call_id, name.id):
+        for each in (name.id, name.call_id):
             found = self._by_id.get((name.kind, each)) if each else None
             if found:
                 return found
@@ -137,7 +157,7 @@ class OutputItems:
         return self._note(item, name)
 
     def _note(self, item: OutputItem, name: Name) -> OutputItem:
-        for each in (name.call_id, name.id):
+        for each in (name.id, name.call_id):
             if each:
                 self._by_id[name.kind, each] = item
         item.call_id = item.call_id or name.call_id

@@ -18,9 +18,11 @@ __all__ = ["Output"]
 class Output:
     """Make events and a message of an output.
 
-    What an item says whole adds what its pieces have not brought, and takes nothing
-    back.  Methods append the events to ``out``, and raise `ValueError` for what is not
-    as it should be.
+    What an item says whole adds what its pieces have not brought.  Where it says
+    something else it counts, and is not delivered again.
+
+    Methods append the events to ``out``, and raise `ValueError` for what is not as it
+    should be.
 
     Args:
         origin: Of the events.
@@ -147,12 +149,10 @@ class Output:
         if item.kind == "function_call":
             self._identify(item, data, out)
         parts = [self._joined(part) for part in parts_of(item.kind, data)]
-        known: dict[Channel, int] = {}
-        for channel, _, _ in parts:
-            if channel not in known:
-                said = item.said(channel)
-                whole = "".join(text for each, _, text in parts if each == channel)
-                known[channel] = len(said if whole.startswith(said) else whole)
+        whole: dict[Channel, dict[int, str]] = {}
+        for channel, part, text in parts:
+            whole.setdefault(channel, {})[part] = text
+        known = {channel: _known(item, channel, whole[channel]) for channel in whole}
         for channel, part, text in parts:
             self._say(item, channel, part, text[known[channel] :], out)
             known[channel] = max(known[channel] - len(text), 0)
@@ -179,3 +179,13 @@ def _object(value: object) -> dict[str, object]:
     if not is_object(value):
         raise ValueError("an item is no object")
     return value
+
+
+def _known(item: OutputItem, channel: Channel, whole: dict[int, str]) -> int:
+    """How much of a channel has come already, in characters."""
+    said, text = item.said(channel), "".join(whole.values())
+    if text.startswith(said):
+        return len(said)
+    if not said.startswith(text):  # else it was told too early
+        item.correct(channel, whole)
+    return len(text)
