@@ -97,6 +97,7 @@ SOURCES = {"just"}  # no operators: they have no source
 MODELS = {
     "LocalChat": "tests/models/test_local_chat.py",
     "OpenAIChat": "tests/models/test_openai_chat.py",
+    "OpenAIResponses": "tests/models/test_openai_responses.py",
 }
 
 REPLIES = st.builds(

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from rxagent.errors import ModelError, RxAgentError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import UserMessage
-from rxagent.models import OpenAIChat
 from rxagent.operators import just
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.responses import ChatResponse
@@ -64,7 +63,7 @@ async def hear_in_turn(model: Exchange, *requests: ChatRequest) -> list[Heard]:
     return [await hear(Flow[ChatEvent].of(just(each).pipe(model))) for each in requests]
 
 
-def ask(model: OpenAIChat, *requests: ChatRequest) -> list[Heard]:
+def ask(model: Exchange, *requests: ChatRequest) -> list[Heard]:
     """Ask in turn, on a loop of its own: when it ends, nothing is left open."""
     return asyncio.run(hear_in_turn(model, *requests))
 
