@@ -82,8 +82,8 @@ def _part(channel: Channel, text: str) -> AssistantPart:
 def _frame(item: OutputItem, dialect: str, *, always: bool) -> Iterator[Opaque]:
     """What the item says besides the parts behind it, if the provider needs it back.
 
-    Source: the provider compares what follows its reasoning by the ids, and wants the
-    phase of a message again.
+    It knows by the ids what its reasoning has led to, and wants the phase of a message
+    again.
     """
     data = {
         name: value

@@ -96,7 +96,7 @@ class EventReader:
             self._about(_response(event))
         elif kind in _ENDS:
             self.read_end(_response(event), out, status=_ENDS[kind])
-        elif event.get("error"):
+        elif event.get("error") and not kind.startswith("response."):
             raise error_of_payload(self._provider, event)
         else:
             return
@@ -176,7 +176,7 @@ class EventReader:
         out: list[ChatEvent],
     ) -> None:
         kind, channel, counter = piece
-        name = Name(kind, id=self._output.word(event.get("item_id")), index=index)
+        name = Name(kind=kind, id=self._output.word(event.get("item_id")), index=index)
         part = event.get(counter)
         part = part if isinstance(part, int) else 0
         self._output.piece(name, channel, part, event.get("delta"), out)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 __all__ = ["Channel", "Name", "OutputItem", "OutputItems"]
@@ -11,6 +13,7 @@ Channel: TypeAlias = Literal["text", "refusal", "summary", "thought", "arguments
 """What a piece of an item belongs to."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
     """What an event says of the item that it is about; ``None`` is left out.
 
@@ -21,20 +24,10 @@ class Name:
         index: The item's place in the output.
     """
 
-    __slots__ = ("call_id", "id", "index", "kind")
-
-    def __init__(
-        self,
-        kind: str,
-        *,
-        id: str | None = None,  # noqa: A002 - the name on the wire
-        call_id: str | None = None,
-        index: int | None = None,
-    ) -> None:
-        self.kind = kind
-        self.id = id
-        self.call_id = call_id
-        self.index = index
+    kind: str
+    id: str | None = None
+    call_id: str | None = None
+    index: int | None = None
 
 
 class OutputItem:
@@ -124,14 +117,16 @@ class OutputItems:
         An output that lacks items which came before changes no order.
         """
         found = [self._known(name) for name in names]
-        rest = [item for item in self._items if item not in found]
-        for position, name in enumerate(names):
-            if found[position] is None:
-                same = next((each for each in rest if each.kind == name.kind), None)
-                if same:
-                    rest.remove(same)
-                found[position] = same or self._begin(name)
-        output = [item for item in found if item]
+        named = set(found)
+        waiting: defaultdict[str, deque[OutputItem]] = defaultdict(deque)
+        for item in self._items:
+            if item not in named:
+                waiting[item.kind].append(item)
+        output: list[OutputItem] = []
+        for known, name in zip(found, names, strict=True):
+            same = waiting[name.kind]
+            item = known or (same.popleft() if same else self._begin(name))
+            output.append(item)
         if len(set(output)) == len(self._items):
             self._items = output
         return output

@@ -16,10 +16,8 @@ def usage_report(usage: object) -> UsageReport | None:
     """
     if not is_object(usage) or not usage:
         return None
-    prompt, output = (
-        usage.get("input_tokens_details"),
-        usage.get("output_tokens_details"),
-    )
+    prompt = usage.get("input_tokens_details")
+    output = usage.get("output_tokens_details")
     return UsageReport(
         prompt_tokens=_count(usage, "input_tokens"),
         cache_read_tokens=_count(prompt, "cached_tokens"),

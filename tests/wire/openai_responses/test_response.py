@@ -353,6 +353,33 @@ def test_calls_of_one_place_are_told_apart_by_their_ids() -> None:
     ]
 
 
+def test_items_of_one_place_that_are_only_told_whole_are_told_apart() -> None:
+    def done(item: Item) -> Json:
+        return {
+            "type": "response.output_item.done",
+            "output_index": 0,
+            "item": item.whole,
+        }
+
+    one = called("f", "{}", call_id="a", item_id="fc_a")
+    events: list[Json] = [
+        {"type": "response.output_item.added", "output_index": 0, "item": one.start},
+        done(called("g", "{}", call_id="b", item_id="fc_b")),
+        done(one),
+        done(message(["x"], item_id="msg_1")),
+        done(message(["y"], item_id="msg_2")),
+        {"type": "response.completed", "response": {}},
+    ]
+
+    answered = decode(sse(events)).response
+
+    assert [(call.id, call.name) for call in answered.tool_calls] == [
+        ("a", "f"),
+        ("b", "g"),
+    ]
+    assert answered.text == "xy"
+
+
 @pytest.mark.parametrize("placed", [True, False])
 def test_an_item_may_change_its_id_with_each_event(placed: bool) -> None:
     """As Copilot and mistral.rs do."""
@@ -428,14 +455,15 @@ def test_what_only_the_whole_says_is_delivered_and_what_it_repeats_is_not() -> N
     assert outcome.response.message == AssistantMessage.of("ab", "c")
 
 
-def test_a_whole_that_comes_too_early_ends_nothing() -> None:
+@pytest.mark.parametrize("place", [5, 6])
+def test_a_whole_that_comes_too_early_ends_nothing(place: int) -> None:
     """As a proxy closes an item after its first piece, and goes on."""
     events = events_of(message(["a", "b"]))
     early = {"type": "output_text", "text": "a"}
     done = {**events[2], "type": "response.output_item.done"}
     done["item"] = {**events[2]["item"], "content": [early]}
 
-    outcome = decode(sse([*events[:5], done, *events[5:]]))
+    outcome = decode(sse([*events[:place], done, *events[place:]]))
 
     assert outcome.response.text == "ab"
 
@@ -487,6 +515,7 @@ UNKNOWN: list[Json | bytes] = [
     {"type": "response.new_thing", "output_index": 0, "delta": "x"},
     {"type": 5},
     {"type": "keepalive", "sequence_number": 3},
+    {"type": "response.mcp_call.failed", "error": {"message": "of a tool"}},
     {"type": "response.output_text.annotation.added", "annotation": {}},
 ]
 
@@ -718,6 +747,8 @@ def test_halves_of_a_pair_are_joined_and_a_lone_one_is_replaced(whole: bool) -> 
     assert outcome.response.tool_calls[0].arguments == '"🚀"'
     for text in strings(outcome.events):
         text.encode()
+    at_once = decode(json.dumps(response(*items)).encode(), content_type=JSON)
+    assert at_once.response.text == outcome.response.text
 
 
 def test_usage_of_no_sense_is_no_usage() -> None:
