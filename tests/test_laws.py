@@ -103,6 +103,7 @@ MODELS = {
     "GeminiChat": "tests/models/test_gemini_chat.py",
     "LocalChat": "tests/models/test_local_chat.py",
     "OpenAIChat": "tests/models/test_openai_chat.py",
+    "OpenAIResponses": "tests/models/test_openai_responses.py",
 }
 
 REPLIES = st.builds(

@@ -10,6 +10,7 @@ from rxagent.wire.arguments import parse_arguments
 from rxagent.wire.extract import extract_json
 from rxagent.wire.gemini import GeminiDialect
 from rxagent.wire.openai_chat import OpenAIChatDialect
+from rxagent.wire.openai_responses import OpenAIResponsesDialect
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.sse import SseDecoder, SseEvent
 from rxagent.wire.usage import UsageMeter, UsageMode, UsageReport
@@ -18,6 +19,7 @@ __all__ = [
     "AnthropicDialect",
     "GeminiDialect",
     "OpenAIChatDialect",
+    "OpenAIResponsesDialect",
     "SseDecoder",
     "SseEvent",
     "UsageMeter",

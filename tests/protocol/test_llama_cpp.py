@@ -6,12 +6,8 @@ What is asserted is the protocol and what a grammar enforces, never what it know
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -48,23 +44,6 @@ ENDLESS = ChatOptions(temperature=0, max_tokens=400, extra={"ignore_eos": True})
 BRIEF = ChatOptions(max_tokens=1)
 
 by_stream = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
-
-
-@pytest.fixture(scope="module")
-def base_url() -> Iterator[str]:
-    """A server in a process of its own: what crashes there is not ours."""
-    program = Path(llama_cpp.__file__)
-    with subprocess.Popen(
-        [sys.executable, "-P", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdout is not None
-        try:
-            yield child.stdout.readline().strip()
-        finally:
-            child.kill()
 
 
 @pytest.fixture

@@ -273,8 +273,12 @@ def _requests(draw: st.DrawFn) -> ChatRequest:
     return ChatRequest(messages=history, tools=tools, options=draw(options))
 
 
+REQUESTS = _requests()
+"""Any request with any history that a model takes."""
+
+
 @settings(max_examples=60)
-@given(_requests(), st.booleans())
+@given(REQUESTS, st.booleans())
 def test_any_request_is_allowed(request: ChatRequest, stream: bool) -> None:
     assert_allowed(request, stream=stream)
 

@@ -1,0 +1,177 @@
+"""The body of a Responses answer: bytes in, events out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic_core import from_json
+
+from rxagent.errors import ModelError
+from rxagent.events import ChatEvent
+from rxagent.wire.answer_body import AnswerFaults, Opening, and_raise
+from rxagent.wire.json_text import is_object, load_json
+from rxagent.wire.openai_responses.events import EventReader
+from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.sse import SseDecoder, SseEvent
+
+__all__ = ["OpenAIResponsesDecoder"]
+
+_DONE = "[DONE]"  # some servers end with it; the answer has ended before
+
+
+class OpenAIResponsesDecoder:
+    """Decode an event stream, or one JSON object where a stream was not sent.
+
+    `feed` and `flush` return what an error lets be delivered, and then raise it: while
+    they are iterated, or at once if there is nothing to deliver before.  After an error
+    neither may be called again.
+
+    Args:
+        reader: Of the events.
+        provider: Named in errors.
+        content_type: Of the response.  The first bytes overrule it.
+    """
+
+    def __init__(
+        self, reader: EventReader, *, provider: str, content_type: str
+    ) -> None:
+        self._reader = reader
+        self._provider = provider
+        self._faults = AnswerFaults(provider=provider, content_type=content_type)
+        self._opening = Opening(self._faults)
+        self._sse: SseDecoder | None = None
+        self._unknown: str | None = None  # the first event that told us nothing
+
+    def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
+        """Take the bytes of one read.
+
+        Raises:
+            ModelError: If the provider reports an error, or sends what it should not.
+        """
+        out: list[ChatEvent] = []
+        try:
+            if self._sse is None and (data := self._opening.feed(item)) is not None:
+                self._sse, item = SseDecoder(), data
+            if self._sse:
+                for event in self._sse.feed(item):
+                    self._event(event, out)
+        except ModelError as error:
+            return self._and_raise(out, error)
+        return out
+
+    def flush(self) -> Iterable[ChatEvent]:
+        """Return what waited and the response.
+
+        Raises:
+            ModelError: If the answer is not complete.
+        """
+        out: list[ChatEvent] = []
+        try:
+            if self._sse:
+                for event in self._sse.flush():
+                    self._event(event, out, at_end=True)
+                self._check_end()
+            else:
+                self._whole(self._opening.text(), out)
+            self._finish(out)
+        except ModelError as error:
+            return self._and_raise(out, error)
+        return out
+
+    def _and_raise(
+        self, out: list[ChatEvent], error: ModelError
+    ) -> Iterable[ChatEvent]:
+        error.usage = self._reader.usage()
+        return and_raise(out, error)
+
+    def _event(
+        self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
+    ) -> None:
+        if self._reader.is_done:
+            return
+        try:
+            data: object = from_json(event.data)
+        except ValueError:
+            data = self._unusual(event, at_end=at_end)
+            if data is None:
+                return
+        if not is_object(data):
+            if event.event == "error":
+                raise error_of_payload(self._provider, data)
+            if not _is_ours(event):
+                return
+            raise self._faults.malformed(event.data)
+        try:
+            self._reader.read(data, out, name=event.event)
+        except ValueError:
+            raise self._faults.malformed(event.data) from None
+        if not self._reader.has_begun:
+            self._unknown = self._unknown or event.data
+
+    def _unusual(self, event: SseEvent, *, at_end: bool) -> object:
+        """Data that is no plain JSON; ``None`` if there is nothing to read in it."""
+        text = event.data.strip()
+        if not text or text[0] == ":" or text == _DONE:
+            return None  # a comment that a proxy wrapped up
+        try:
+            data = load_json(text)
+        except ValueError:
+            pass
+        else:
+            self._reader.expect_surrogates()
+            return data
+        if event.event == "error":
+            return text
+        if not _is_ours(event):
+            return None
+        if at_end:
+            raise self._faults.truncated("within an event")
+        raise self._faults.malformed(text)
+
+    def _whole(self, text: str, out: list[ChatEvent]) -> None:
+        """Read a body that is one JSON object."""
+        try:
+            response: object = from_json(text)
+        except ValueError as error:
+            if str(error).startswith("EOF"):
+                raise self._faults.truncated("within its JSON") from None
+            response = self._unusual_whole(text)
+        if not is_object(response):
+            raise error_of_payload(self._provider, response)
+        if response.get("object") != "response" and "output" not in response:
+            if response.get("error"):
+                raise error_of_payload(self._provider, response)
+            raise self._faults.malformed(text)
+        try:
+            self._reader.read_end(response, out)
+        except ValueError:
+            raise self._faults.malformed(text) from None
+
+    def _unusual_whole(self, text: str) -> object:
+        try:
+            response = load_json(text)
+        except ValueError:
+            raise self._faults.malformed(text) from None
+        self._reader.expect_surrogates()
+        return response
+
+    def _finish(self, out: list[ChatEvent]) -> None:
+        try:
+            self._reader.finish(out)
+        except ValueError as error:  # NaN, which is read and cannot be written
+            raise self._faults.malformed(f"an item that is no JSON: {error}") from None
+
+    def _check_end(self) -> None:
+        """Whether the stream ended where an answer ends."""
+        if self._reader.is_done:
+            return
+        if self._reader.has_begun:
+            raise self._faults.truncated("before response.completed")
+        if self._unknown is not None:
+            raise self._faults.malformed(self._unknown)
+        raise self._faults.nothing_begun()
+
+
+def _is_ours(event: SseEvent) -> bool:
+    """Whether it has to be JSON; a keep-alive by another name may be anything."""
+    return event.event == "message" or event.event.startswith("response.")
