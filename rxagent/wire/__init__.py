@@ -8,6 +8,7 @@ takes its input however it is cut, in linear time.
 from rxagent.wire.anthropic import AnthropicDialect
 from rxagent.wire.arguments import parse_arguments
 from rxagent.wire.extract import extract_json
+from rxagent.wire.ndjson import NdjsonDecoder
 from rxagent.wire.openai_chat import OpenAIChatDialect
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.sse import SseDecoder, SseEvent
@@ -15,6 +16,7 @@ from rxagent.wire.usage import UsageMeter, UsageMode, UsageReport
 
 __all__ = [
     "AnthropicDialect",
+    "NdjsonDecoder",
     "OpenAIChatDialect",
     "SseDecoder",
     "SseEvent",
