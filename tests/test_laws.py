@@ -101,6 +101,7 @@ SOURCES = {"just"}  # no operators: they have no source
 MODELS = {
     "AnthropicChat": "tests/models/test_anthropic_chat.py",
     "LocalChat": "tests/models/test_local_chat.py",
+    "OllamaChat": "tests/models/test_ollama_chat.py",
     "OpenAIChat": "tests/models/test_openai_chat.py",
 }
 

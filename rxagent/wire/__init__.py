@@ -9,6 +9,7 @@ from rxagent.wire.anthropic import AnthropicDialect
 from rxagent.wire.arguments import parse_arguments
 from rxagent.wire.extract import extract_json
 from rxagent.wire.ndjson import NdjsonDecoder
+from rxagent.wire.ollama import OllamaDialect
 from rxagent.wire.openai_chat import OpenAIChatDialect
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.sse import SseDecoder, SseEvent
@@ -17,6 +18,7 @@ from rxagent.wire.usage import UsageMeter, UsageMode, UsageReport
 __all__ = [
     "AnthropicDialect",
     "NdjsonDecoder",
+    "OllamaDialect",
     "OpenAIChatDialect",
     "SseDecoder",
     "SseEvent",
