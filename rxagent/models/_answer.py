@@ -16,7 +16,7 @@ from rxagent.requests import ChatRequest
 from rxagent.runtime import Sink, from_producer
 from rxagent.types import Transducer
 
-__all__ = ["Dialect", "answer"]
+__all__ = ["Dialect", "answer", "chunks_of"]
 
 
 class Dialect(Protocol):
@@ -86,7 +86,7 @@ def answer(
                 decoder = dialect.decoder(
                     request, content_type=response.headers.get("content-type", "")
                 )
-                async for chunk in _chunks(response):
+                async for chunk in chunks_of(response):
                     emit(decoder.feed(chunk))
                     if sink.stopped:
                         return
@@ -105,7 +105,7 @@ def answer(
     )
 
 
-def _chunks(response: Response) -> AsyncIterator[bytes]:
+def chunks_of(response: Response) -> AsyncIterator[bytes]:
     """The body as it comes; a server may compress it though it was asked not to."""
     if "content-encoding" in response.headers:
         return response.aiter_bytes()

@@ -8,18 +8,23 @@ takes its input however it is cut, in linear time.
 from rxagent.wire.anthropic import AnthropicDialect
 from rxagent.wire.arguments import parse_arguments
 from rxagent.wire.extract import extract_json
+from rxagent.wire.gemini_embeddings import GeminiEmbeddingsDialect
 from rxagent.wire.ndjson import NdjsonDecoder
-from rxagent.wire.ollama import OllamaDialect
+from rxagent.wire.ollama import OllamaDialect, OllamaEmbeddingsDialect
 from rxagent.wire.openai_chat import OpenAIChatDialect
+from rxagent.wire.openai_embeddings import OpenAIEmbeddingsDialect
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.sse import SseDecoder, SseEvent
 from rxagent.wire.usage import UsageMeter, UsageMode, UsageReport
 
 __all__ = [
     "AnthropicDialect",
+    "GeminiEmbeddingsDialect",
     "NdjsonDecoder",
     "OllamaDialect",
+    "OllamaEmbeddingsDialect",
     "OpenAIChatDialect",
+    "OpenAIEmbeddingsDialect",
     "SseDecoder",
     "SseEvent",
     "UsageMeter",
