@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 
 from reactivex import Observable
@@ -10,7 +10,7 @@ from reactivex import Observable
 from rxagent.events import ChatEvent
 from rxagent.requests import ChatRequest
 
-__all__ = ["Exchange", "Operator", "Transducer"]
+__all__ = ["Embedder", "Exchange", "Operator", "Transducer"]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -22,6 +22,11 @@ Operator: TypeAlias = Callable[[Observable[A]], Observable[B]]
 
 Exchange: TypeAlias = Callable[[Observable[ChatRequest]], Observable[ChatEvent]]
 """A model, the rest of a chain, a tool loop, a whole agent."""
+
+Embedder: TypeAlias = Callable[
+    [Sequence[str]], Observable[tuple[tuple[float, ...], ...]]
+]
+"""What makes vectors of texts: one for each, in their order."""
 
 
 class Transducer(Protocol[In, Out]):

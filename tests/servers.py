@@ -3,7 +3,8 @@
     with ChatServer(streamed("Hel", "lo")) as server:
         OpenAIChat(model="m", base_url=server.base_url, api_key="k")
 
-Each request takes the next answer of the script.
+Each request takes the next answer of the script.  Other formats have scripts of their
+own: an answer may be made of the request.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -143,10 +144,10 @@ class ChatServer:
     """The server; a context manager.
 
     Args:
-        script: One answer for each request; the last one repeats.
+        script: One answer for each request, or what makes it; the last one repeats.
     """
 
-    def __init__(self, *script: Answer) -> None:
+    def __init__(self, *script: Answer | Callable[[Asked], Answer]) -> None:
         self.asked: list[Asked] = []
         """Every request, in the order in which they came."""
         self.was_asked = threading.Event()
@@ -161,9 +162,14 @@ class ChatServer:
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,))
 
     @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    @property
     def base_url(self) -> str:
         """For a client of OpenAI."""
-        return f"http://127.0.0.1:{self._http.server_port}/v1"
+        return f"{self.url}/v1"
 
     def __enter__(self) -> ChatServer:
         self._thread.start()
@@ -190,7 +196,8 @@ class ChatServer:
             number = len(self.asked)
             self.asked.append(asked)
         self.was_asked.set()
-        return self._script[min(number, len(self._script) - 1)]
+        answer = self._script[min(number, len(self._script) - 1)]
+        return answer if isinstance(answer, Answer) else answer(asked)
 
     def hold(self, connection: socket.socket) -> None:
         """Send no more, until the client hangs up or the test is over."""

@@ -6,6 +6,7 @@ An advisor, operator or model that is in its catalogue and not in these tables f
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -35,6 +36,7 @@ from rxagent.operators import (
     transduce,
 )
 from rxagent.responses import ChatResponse, FinishReason
+from rxagent.runtime import Flow
 from rxagent.testing import (
     Reply,
     ScriptedModel,
@@ -43,6 +45,8 @@ from rxagent.testing import (
     tool_call,
 )
 from rxagent.tools import tool
+from tests.embedders import EMBEDDERS, vector_of
+from tests.servers import Answer, Asked, ChatServer, never
 from tests.test_chain import probe
 
 ADVISORS: Mapping[str, Callable[[], Advisor]] = {
@@ -81,6 +85,7 @@ def _twice(item: object) -> Observable[object]:
     return just(item, item)
 
 
+Vectors: TypeAlias = tuple[tuple[float, ...], ...]
 _Operator: TypeAlias = Callable[[Observable[Any]], Observable[Any]]
 
 OPERATORS: Mapping[str, Callable[[], _Operator]] = {
@@ -102,6 +107,7 @@ MODELS = {
     "AnthropicChat": "tests/models/test_anthropic_chat.py",
     "GeminiChat": "tests/models/test_gemini_chat.py",
     "LocalChat": "tests/models/test_local_chat.py",
+    "OllamaChat": "tests/models/test_ollama_chat.py",
     "OpenAIChat": "tests/models/test_openai_chat.py",
     "OpenAIResponses": "tests/models/test_openai_responses.py",
 }
@@ -123,7 +129,7 @@ def names_of(catalogue: Any) -> set[str]:
 def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
     assert names_of(advisors) == set(ADVISORS) | RANKINGS
     assert names_of(operators) == set(OPERATORS) | SOURCES
-    assert names_of(models) == set(MODELS)
+    assert names_of(models) == set(MODELS) | set(EMBEDDERS)
 
 
 @pytest.mark.parametrize("name", ADVISORS)
@@ -241,6 +247,68 @@ def test_an_operator_holds_the_laws_over_any_events(
     name: str, events: list[ChatEvent]
 ) -> None:
     assert_operator_laws(OPERATORS[name](), events)
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+def test_vectors_are_in_the_order_of_their_texts(name: str) -> None:
+    """Whichever request is answered first: here the first one waits for the third."""
+    case = EMBEDDERS[name]
+    third_was_asked = threading.Event()
+
+    def answer(asked: Asked) -> Answer:
+        if case.texts(asked) == ["a", "b"]:
+            assert third_was_asked.wait(5)
+        elif case.texts(asked) == ["eeeee"]:
+            third_was_asked.set()
+        return case.answer(vector_of)(asked)
+
+    texts = ["a", "b", "ccc", "a", "eeeee"]
+    with ChatServer(answer) as server:
+        embed = case.make(server, batch_size=2, max_concurrency=2)
+        vectors = Flow[Vectors].of(embed(texts)).run()
+
+    assert vectors == tuple(tuple(vector_of(text)) for text in texts)
+    assert sorted(map(case.texts, server.asked)) == [
+        ["a", "b"],
+        ["ccc", "a"],
+        ["eeeee"],
+    ]
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+def test_an_embedder_is_cold_and_fresh(name: str) -> None:
+    """Law 2; what the caller does with the list afterwards changes nothing."""
+    case, texts = EMBEDDERS[name], ["a", "b"]
+    with ChatServer(case.answer(vector_of)) as server:
+        source = case.make(server)(texts)
+        texts.clear()
+        assert server.asked == []
+        first, second = (Flow[Vectors].of(source).run() for _ in range(2))
+
+    assert first == second == (tuple(vector_of("a")), tuple(vector_of("b")))
+    assert [case.texts(asked) for asked in server.asked] == [["a", "b"]] * 2
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+def test_no_texts_are_no_request(name: str) -> None:
+    case = EMBEDDERS[name]
+    with ChatServer(case.answer(vector_of)) as server:
+        assert Flow[Vectors].of(case.make(server)([])).run() == ()
+
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+def test_leaving_an_embedder_closes_its_request_and_asks_no_more(name: str) -> None:
+    """Law 5."""
+    case = EMBEDDERS[name]
+    with ChatServer(never()) as server:
+        subscription = case.make(server, batch_size=1)(["a", "b"]).subscribe()
+        assert server.was_asked.wait(5)
+        subscription.dispose()
+        assert server.hung_up.wait(5)
+
+    assert len(server.asked) == 1
 
 
 def test_a_broken_grammar_never_leaves_an_agent() -> None:

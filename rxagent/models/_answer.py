@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from reactivex import Observable
 
@@ -16,7 +16,9 @@ from rxagent.requests import ChatRequest
 from rxagent.runtime import Sink, from_producer
 from rxagent.types import Transducer
 
-__all__ = ["Dialect", "answer"]
+__all__ = ["Dialect", "answer", "chunks_of", "patiently"]
+
+T = TypeVar("T")
 
 
 class Dialect(Protocol):
@@ -86,7 +88,7 @@ def answer(
                 decoder = dialect.decoder(
                     request, content_type=response.headers.get("content-type", "")
                 )
-                async for chunk in _chunks(response):
+                async for chunk in chunks_of(response):
                     emit(decoder.feed(chunk))
                     if sink.stopped:
                         return
@@ -97,15 +99,25 @@ def answer(
             error.delivered = delivered
             raise
 
+    return patiently(from_producer(produce), http)
+
+
+def patiently(answers: Observable[T], http: Http) -> Observable[T]:
+    """Wait for a provider, and ask it again, as its ``http`` says.
+
+    Args:
+        answers: Asks once for each subscription.
+        http: Whose timeouts and retries hold.
+    """
     limits, provider = http.timeouts, http.provider
-    return from_producer(produce).pipe(
+    return answers.pipe(
         timeouts(first_s=limits.first_s, provider=provider),  # of each attempt
         retry_backoff(http.retry),
         timeouts(turn_s=limits.turn_s, provider=provider),  # of all together
     )
 
 
-def _chunks(response: Response) -> AsyncIterator[bytes]:
+def chunks_of(response: Response) -> AsyncIterator[bytes]:
     """The body as it comes; a server may compress it though it was asked not to."""
     if "content-encoding" in response.headers:
         return response.aiter_bytes()

@@ -9,7 +9,11 @@ from rxagent.wire.anthropic import AnthropicDialect
 from rxagent.wire.arguments import parse_arguments
 from rxagent.wire.extract import extract_json
 from rxagent.wire.gemini import GeminiDialect
+from rxagent.wire.gemini_embeddings import GeminiEmbeddingsDialect
+from rxagent.wire.ndjson import NdjsonDecoder
+from rxagent.wire.ollama import OllamaDialect, OllamaEmbeddingsDialect
 from rxagent.wire.openai_chat import OpenAIChatDialect
+from rxagent.wire.openai_embeddings import OpenAIEmbeddingsDialect
 from rxagent.wire.openai_responses import OpenAIResponsesDialect
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.sse import SseDecoder, SseEvent
@@ -18,7 +22,12 @@ from rxagent.wire.usage import UsageMeter, UsageMode, UsageReport
 __all__ = [
     "AnthropicDialect",
     "GeminiDialect",
+    "GeminiEmbeddingsDialect",
+    "NdjsonDecoder",
+    "OllamaDialect",
+    "OllamaEmbeddingsDialect",
     "OpenAIChatDialect",
+    "OpenAIEmbeddingsDialect",
     "OpenAIResponsesDialect",
     "SseDecoder",
     "SseEvent",

@@ -37,7 +37,7 @@ _SECRET = re.compile(
 )
 _TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 _TOO_LONG = re.compile(
-    r"maximum context length|exceed_context_size"
+    r"maximum context length|exceed_context_size|longer than the context length"
     r"|context[ _](length|window|size)[ _](is |was |limit )?exceeded"
     r"|exceed context limit"
     r"|exceeds? (the |its )?(available |maximum |model's )*context|prompt is too long"
@@ -105,6 +105,7 @@ def error_of_response(
     body: bytes,
     *,
     now: datetime,
+    hints: Mapping[int, str] | None = None,
 ) -> ModelError:
     """Make the error of an HTTP response.  The status decides; the body tells.
 
@@ -114,6 +115,7 @@ def error_of_response(
         headers: Of the response.
         body: JSON, HTML or nothing.
         now: The present, for a date in ``Retry-After``.
+        hints: What to do, by status, where this provider wants something of its own.
     """
     complaint = _complaint_of(body.decode("utf-8", "replace"))
     hint = retry_after_s(headers, now=now)
@@ -124,6 +126,7 @@ def error_of_response(
         said=f"{provider} answered {_phrase(status)}",
         retry_after=complaint.retry_after_s if hint is None else hint,
         request_id=_request_id(headers),
+        own_hint=(hints or {}).get(status),
     )
 
 
@@ -212,7 +215,7 @@ def _request_id(headers: Mapping[str, str]) -> str | None:
 
 
 def _status(payload: dict[str, object]) -> int | None:
-    for name in ("status_code", "status", "http_status", "code"):
+    for name in ("status_code", "StatusCode", "status", "http_status", "code"):
         value = payload.get(name)
         if isinstance(value, str) and value.isdecimal() and len(value) == 3:
             value = int(value)
@@ -253,9 +256,11 @@ def _error(
     said: str,
     retry_after: float | None,
     request_id: str | None = None,
+    own_hint: str | None = None,
 ) -> ModelError:
     request_id = request_id or complaint.request_id
     family, hint, retryable = _family(status, complaint)
+    hint = own_hint or hint
     words = _SECRET.sub("[secret]", join_surrogates(complaint.message))
     if len(words) > _LONGEST:
         words = f"{words[:_LONGEST]}… ({len(words)} characters)"

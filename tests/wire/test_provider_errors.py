@@ -18,7 +18,7 @@ from rxagent.errors import (
     ServerError,
 )
 from rxagent.wire import OpenAIChatDialect
-from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.provider_errors import error_of_payload, error_of_response
 
 NOW = datetime(2026, 10, 21, 7, 28, tzinfo=UTC)
 
@@ -284,3 +284,11 @@ def test_the_name_of_the_request_is_kept_for_support(
 
 def test_a_request_without_a_name_has_none() -> None:
     assert error(500).request_id is None
+
+
+def test_a_provider_may_know_better_what_to_do() -> None:
+    error = error_of_response(
+        "p", 404, {}, b"no such thing", now=NOW, hints={404: "ask in the garage"}
+    )
+
+    assert str(error) == "p answered 404 Not Found: no such thing; ask in the garage"

@@ -1,0 +1,130 @@
+"""The body of an answer of Ollama: bytes in, events out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic_core import from_json
+
+from rxagent.errors import ModelError
+from rxagent.events import ChatEvent
+from rxagent.wire.answer_body import AnswerFaults, and_raise
+from rxagent.wire.json_text import is_object, load_json
+from rxagent.wire.ndjson import NdjsonDecoder
+from rxagent.wire.ollama.lines import LineReader
+
+__all__ = ["OllamaDecoder"]
+
+
+class OllamaDecoder:
+    """Decode a stream of JSON lines, or the one JSON object of a whole answer.
+
+    `feed` and `flush` return what an error lets be delivered, and then raise it: while
+    they are iterated, or at once if there is nothing to deliver before.  After an error
+    neither may be called again.
+
+    Args:
+        reader: Of the lines.
+        faults: What may be wrong with the body.
+    """
+
+    def __init__(self, reader: LineReader, *, faults: AnswerFaults) -> None:
+        self._reader = reader
+        self._faults = faults
+        self._lines = NdjsonDecoder()
+        self._pieces: list[str] = []  # of one object on several lines
+        self._last = ""
+
+    def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
+        """Take the bytes of one read.
+
+        Raises:
+            ModelError: If the provider reports an error, or sends what it should not.
+        """
+        out: list[ChatEvent] = []
+        try:
+            for line in self._lines.feed(item):
+                self._line(line, out)
+        except ModelError as error:
+            return self._and_raise(out, error)
+        return out
+
+    def flush(self) -> Iterable[ChatEvent]:
+        """Return what waited and the response.
+
+        Raises:
+            ModelError: If the answer is not complete.
+        """
+        out: list[ChatEvent] = []
+        try:
+            for line in self._lines.flush():
+                self._line(line, out, at_end=True)
+            if self._pieces:
+                self._rest("\n".join(self._pieces), out)
+            self._check_end()
+            self._reader.finish(out)
+        except ModelError as error:
+            return self._and_raise(out, error)
+        return out
+
+    def _and_raise(
+        self, out: list[ChatEvent], error: ModelError
+    ) -> Iterable[ChatEvent]:
+        error.usage = self._reader.usage()
+        return and_raise(out, error)
+
+    def _line(self, line: str, out: list[ChatEvent], *, at_end: bool = False) -> None:
+        if self._reader.is_done:
+            return
+        if self._pieces:
+            self._pieces.append(line)
+            return
+        try:
+            value: object = from_json(line)
+        except ValueError as error:
+            # A proxy may have laid out the object of a whole answer on many lines.
+            if _is_cut(error) and (at_end or not self._reader.has_begun):
+                self._pieces.append(line)
+                return
+            value = self._unusual(line)
+        self._value(value, line, out)
+
+    def _rest(self, text: str, out: list[ChatEvent]) -> None:
+        """Read what was no JSON until the end had come, if it is now."""
+        try:
+            value: object = from_json(text)
+        except ValueError as error:
+            if _is_cut(error):
+                raise self._faults.truncated("within its JSON") from None
+            value = self._unusual(text)
+        self._value(value, text, out)
+
+    def _value(self, value: object, text: str, out: list[ChatEvent]) -> None:
+        if not is_object(value):
+            raise self._faults.malformed(text)
+        self._last = text
+        self._reader.read(value, out)
+
+    def _unusual(self, text: str) -> object:
+        """JSON with halves of surrogate pairs, or no JSON at all."""
+        try:
+            value = load_json(text)
+        except ValueError:
+            if not self._last and text.startswith("<"):
+                raise self._faults.no_answer("HTML") from None
+            raise self._faults.malformed(text) from None
+        self._reader.expect_surrogates()
+        return value
+
+    def _check_end(self) -> None:
+        """Whether the stream ended where an answer ends."""
+        if self._reader.is_done:
+            return
+        if self._reader.has_begun:
+            raise self._faults.truncated("without a line that is done")
+        raise self._faults.malformed(self._last) if self._last else self._faults.empty()
+
+
+def _is_cut(error: ValueError) -> bool:
+    """Whether JSON is good as far as it goes."""
+    return str(error).startswith("EOF")
