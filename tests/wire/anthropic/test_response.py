@@ -320,6 +320,12 @@ def test_a_refusal_says_why() -> None:
     assert (response.text, response.finish_reason) == ("", "refusal")
 
 
+def test_a_refusal_may_say_nothing() -> None:
+    refused = end("refusal")
+    refused["delta"]["stop_details"] = {"type": "refusal", "explanation": None}
+    assert decode([sse([start(), refused, STOP])]).response.message.content == ()
+
+
 def test_a_call_that_was_cut_off_keeps_its_text_and_never_runs() -> None:
     """ant-tool-cut-by-max-tokens."""
     response = answer(
@@ -614,6 +620,7 @@ def test_an_answer_that_was_cut_off_is_never_a_short_answer(data: bytes) -> None
         [end(), STOP, b"data: [DONE]\n\n", error_event("api_error")],
         [end(), b"event: message_stop\ndata: {}\n\n"],
         [end(), b": bye\n\ndata: : bye\n\nevent: bye\ndata: now\n\n"],
+        [end(), b"event: bye\ndata: 1\n\n", STOP],
         [end(), b'event: message_stop\ndata: {"type":"message_stop"}'],
     ],
 )
@@ -674,6 +681,18 @@ def test_a_pair_that_is_cut_in_two_is_one_character() -> None:
     assert outcome.response.tool_calls[0].arguments == '{"x": "🚀"}'
     for event in outcome.events:
         repr(event).encode()
+
+
+def test_half_a_pair_that_nothing_follows_is_marked() -> None:
+    use = block(0, type="tool_use", id="a", name="f", input={})
+    raw = sse(said(use, argued(0, "HIGH"), stop(0)))
+    [call] = decode([raw.replace(b"HIGH", rb"\ud83d")]).response.tool_calls
+    assert call.arguments == "\ufffd"
+
+    content = [{"type": "text", "text": "HIGH!"}]
+    whole = json.dumps({"type": "message", "content": content}).encode()
+    response = decode([whole.replace(b"HIGH", rb"\ud83d")]).response
+    assert response.text == "\ufffd!"
 
 
 NOISE: list[Json] = [
