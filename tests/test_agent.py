@@ -101,6 +101,13 @@ def test_the_text_of_responses_is_an_error_and_not_nothing() -> None:
         responses.text().run()
 
 
+def test_an_agent_that_is_called_says_how_to_ask_it() -> None:
+    asked: Any = "hi"
+
+    with pytest.raises(RequestError, match=r"'hi' is no stream.*agent\.call"):
+        Agent(ScriptedModel())(asked)
+
+
 def test_a_new_question_cancels_the_running_answer() -> None:
     model = ScriptedModel(Reply(deltas=("slow ", "answer"), gap_s=100.0), "quick")
     agent = Agent(model)
