@@ -167,6 +167,11 @@ class Agent:
 
     def __call__(self, prompts: Observable[Prompt]) -> Observable[ChatEvent]:
         """Answer each prompt, one turn after the other."""
+        if not isinstance(prompts, Observable):
+            raise RequestError(
+                f"{prompts!r} is no stream of prompts; ask one prompt with "
+                "agent.stream(prompt) or agent.call(prompt)"
+            )
         return concat_each(self.stream)(prompts)
 
     def describe(self) -> str:

@@ -143,7 +143,7 @@ def chain(advisors: Iterable[Advisor], model: Exchange) -> Exchange:
             )
         outer = advisor(inner)
         if not callable(outer):
-            raise _unexpected(name_of(advisor), outer, "an exchange")
+            raise _unexpected(name_of(advisor), outer, "an exchange (see after)")
         return outer
 
     return reduce(wrap, _fused(advisors), model)
@@ -218,8 +218,13 @@ def around(
     name = name_of(handle)
 
     def advise(inner: Exchange) -> Exchange:
+        def rest(requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
+            if not isinstance(requests, Observable):
+                raise AdvisorError(name, "must ask just(request).pipe(inner)")
+            return inner(requests)
+
         def answer(request: ChatRequest) -> Observable[ChatEvent]:
-            events = handle(request, inner)
+            events = handle(request, rest)
             if not isinstance(events, Observable):
                 raise _unexpected(name, events, "an Observable")
             return events
@@ -241,11 +246,9 @@ def by_order(advisors: Iterable[Advisor]) -> list[Advisor]:
     Returns:
         Outermost first.
     """
-
-    def order(advisor: Advisor) -> int:
-        return advisor.order if isinstance(advisor, Named) else Order.DEFAULT
-
-    return sorted(advisors, key=order)
+    return sorted(
+        advisors, key=lambda a: a.order if isinstance(a, Named) else Order.DEFAULT
+    )
 
 
 @dataclass(frozen=True, slots=True)

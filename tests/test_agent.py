@@ -22,6 +22,7 @@ from rxagent.messages import Image, Message, SystemMessage, Text, UserMessage
 from rxagent.operators import just
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.responses import ChatResponse
+from rxagent.runtime import Flow
 from rxagent.testing import (
     Reply,
     ScriptedModel,
@@ -91,6 +92,20 @@ def test_the_same_agent_by_pipe_switch_map_subscribe_run_await_and_async_for() -
         assert answers(events) == ["you said g"]
 
     asyncio.run(scenario())
+
+
+def test_the_text_of_responses_is_an_error_and_not_nothing() -> None:
+    responses: Flow[Any] = Agent(ScriptedModel("hello")).call("hi")
+
+    with pytest.raises(ConfigurationError, match=r"agent\.stream"):
+        responses.text().run()
+
+
+def test_an_agent_that_is_called_says_how_to_ask_it() -> None:
+    asked: Any = "hi"
+
+    with pytest.raises(RequestError, match=r"'hi' is no stream.*agent\.call"):
+        Agent(ScriptedModel())(asked)
 
 
 def test_a_new_question_cancels_the_running_answer() -> None:

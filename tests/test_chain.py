@@ -194,6 +194,21 @@ def test_an_advisor_that_makes_no_exchange_fails_when_the_chain_is_built() -> No
         chain([_forgets], ScriptedModel())
 
 
+def test_an_operator_in_the_place_of_an_advisor_fails_when_the_chain_is_built() -> None:
+    operator: Any = ops.map(lambda event: event)
+
+    with pytest.raises(AdvisorError, match=r"an exchange \(see after\) was"):
+        chain([operator], ScriptedModel())
+
+
+def test_a_request_that_is_no_stream_fails_with_what_to_write() -> None:
+    def asks(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
+        return inner(cast("Any", request))
+
+    with pytest.raises(AdvisorError, match=r"asks' must ask just\(request\)\.pipe\("):
+        ask(chain([around(asks)], ScriptedModel()))
+
+
 def test_errors_pass_with_their_own_type() -> None:
     """S001-117, S001-118."""
     broken = OSError("broken")

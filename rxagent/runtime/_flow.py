@@ -126,7 +126,7 @@ class Flow(Observable[T_co]):
         return run(self, scheduler=scheduler)
 
     def text(self: Flow[ChatEvent]) -> Flow[str]:
-        """Keep the text of the deltas."""
+        """Keep the text of the deltas; ``"".join(flow.text())`` is all of it."""
         return self.pipe(texts())
 
     def __iter__(self) -> Iterator[T_co]:
@@ -137,3 +137,6 @@ class Flow(Observable[T_co]):
 
     def __await__(self) -> Generator[Any, None, T_co]:
         return last_of(self).__await__()
+
+    def __repr__(self) -> str:
+        return "<Flow, cold: read it by .run(), for, await, async for or .subscribe()>"

@@ -133,8 +133,12 @@ class _Pump(abc.DisposableBase, Generic[T]):
             self._fail(exit_error(exit_))
             if Portal.of(self._loop) is None:
                 raise  # a loop of somebody else ends as that one wants it
-        except Exception as error:  # noqa: BLE001 - whatever it is goes downstream
-            self._fail(error)
+        except Exception as error:
+            # Whatever it is goes downstream.  A callback that raised for want of an
+            # on_error has stopped the stream, so only the loop is left to be told.
+            if self._sink.stopped:
+                raise
+            self._observer.on_error(error)
         except BaseException as error:
             # Ctrl-C, or how a test framework ends a test.  Whoever waits has to know.
             self._fail(cast("Exception", error))
@@ -153,7 +157,12 @@ class _Pump(abc.DisposableBase, Generic[T]):
         error = None if task.cancelled() else task.exception()
         if isinstance(error, Exception):  # else the loop has raised it, too
             self._loop.call_exception_handler(
-                {"message": "a subscriber failed", "exception": error, "task": task}
+                {
+                    "message": "a stream failed, and nobody was left to be told; "
+                    "subscribe with an on_error",
+                    "exception": error,
+                    "task": task,
+                }
             )
 
 

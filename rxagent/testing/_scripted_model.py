@@ -9,6 +9,7 @@ from typing import TypeAlias
 from reactivex import Observable, abc
 from reactivex.disposable import CompositeDisposable, Disposable, SerialDisposable
 
+from rxagent.errors import ConfigurationError
 from rxagent.events import (
     ChatEvent,
     Finished,
@@ -129,7 +130,8 @@ class ScriptedModel:
         if self._repeat_last and self._steps:
             return number, self._steps[-1]
         raise AssertionError(
-            f"the script has {len(self._steps)} steps, but request {number + 1} came"
+            f"the script has {len(self._steps)} steps, but request {number + 1} came; "
+            "add a step, or pass repeat_last=True"
         )
 
 
@@ -139,8 +141,13 @@ def _reply(step: str | Reply | Exception) -> Reply:
             return Reply(deltas=(step,) if step else ())
         case Reply():
             return step
-        case _:
+        case Exception():
             return Reply(error=step)
+        case _:
+            raise ConfigurationError(
+                f"{step!r} is no step of a script; pass a text, a Reply, an exception "
+                "or a function of the request, and one argument for each step"
+            )
 
 
 def _events(reply: Reply, request: ChatRequest, number: int) -> Iterator[ChatEvent]:

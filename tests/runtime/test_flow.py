@@ -62,6 +62,10 @@ def test_pipe_keeps_the_edges() -> None:
     assert list(flow().pipe()) == [1, 2, 3]
 
 
+def test_a_flow_that_is_shown_says_how_to_read_it() -> None:
+    assert ".run()" in repr(flow().pipe(ops.map(str)))
+
+
 def test_run_works_inside_a_running_loop_as_in_a_notebook() -> None:
     async def cell() -> int:
         return flow().run()

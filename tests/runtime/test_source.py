@@ -3,9 +3,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
+from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.errors import StreamCancelledError
@@ -177,22 +178,37 @@ def test_sources_and_operators_see_the_subscribers_context_variables() -> None:
     assert run(from_async_iterable(items)) == "nobody"
 
 
-def test_a_subscriber_that_fails_is_reported_and_not_swallowed() -> None:
+def reported(subscribe: Callable[[Observable[int]], object]) -> list[str]:
+    """What the loop is told while a stream of its own is subscribed to."""
+
     async def scenario() -> list[str]:
-        reported: list[str] = []
+        found: list[str] = []
         asyncio.get_running_loop().set_exception_handler(
-            lambda _, context: reported.append(repr(context["exception"]))
+            lambda _, context: found.append(repr(context["exception"]))
         )
-
-        def fails(_: object) -> None:
-            raise ValueError("the subscriber is broken")
-
-        from_async_iterable(Numbers(until=1)).subscribe(fails, on_error=fails)
+        subscribe(from_async_iterable(Numbers(until=1)))
         for _ in range(9):
             await asyncio.sleep(0)
-        return reported
+        return found
 
-    assert asyncio.run(scenario()) == ["ValueError('the subscriber is broken')"]
+    return asyncio.run(scenario())
+
+
+def fails(_: object) -> None:
+    raise ValueError("the subscriber is broken")
+
+
+def test_a_subscriber_that_fails_is_reported_and_not_swallowed() -> None:
+    found = reported(lambda stream: stream.subscribe(fails, on_error=fails))
+
+    assert found == ["ValueError('the subscriber is broken')"]
+
+
+def test_an_operator_that_fails_is_reported_if_no_on_error_was_given() -> None:
+    """Law 8."""
+    found = reported(lambda stream: stream.pipe(ops.map(fails)).subscribe())
+
+    assert found == ["ValueError('the subscriber is broken')"]
 
 
 def test_a_producer_can_put_many_items_without_waiting() -> None:

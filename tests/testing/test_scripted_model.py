@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from reactivex.testing import TestScheduler
 
 from rxagent import Agent
-from rxagent.errors import RateLimitError
+from rxagent.errors import ConfigurationError, RateLimitError
 from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
 from rxagent.messages import ToolCall, UserMessage
 from rxagent.operators import just
@@ -132,6 +134,13 @@ def test_a_request_too_many_is_an_error() -> None:
 
     with pytest.raises(AssertionError, match="has 1 steps, but request 2 came"):
         ask(model)
+
+
+def test_what_is_no_step_says_what_is() -> None:
+    steps: Any = ["a", "b"]
+
+    with pytest.raises(ConfigurationError, match="one argument for each step"):
+        ask(ScriptedModel(steps))
 
 
 def test_the_last_step_can_repeat_and_holds_the_laws() -> None:
