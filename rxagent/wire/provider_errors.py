@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 
@@ -19,8 +18,7 @@ from rxagent.errors import (
     RateLimitError,
     ServerError,
 )
-from rxagent.wire import google_details
-from rxagent.wire.json_text import is_array, is_object, load_json
+from rxagent.wire.complaint import Complaint, complaint_of, read_complaint
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.surrogates import join_surrogates
 
@@ -28,14 +26,12 @@ __all__ = ["error_of_payload", "error_of_response"]
 
 _REQUEST_ID = ("request-id", "x-request-id")  # headers: Anthropic's, then OpenAI's
 _LONGEST = 1000  # characters of the provider's words in a message
-_PAGE = 10_000  # characters of a page in which its title is looked for
 
 _SECRET = re.compile(
     r"\b(?:sk|gsk|csk|xai|nvapi|pplx|hf|r8)[-_][\w*.-]{6,}|\b(?:AIza|AQ\.)[\w-]{20,}"
     r"|(?<=Bearer )\S+",
     re.ASCII,
 )
-_TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 _TOO_LONG = re.compile(
     r"maximum context length|exceed_context_size|longer than the context length"
     r"|context[ _](length|window|size)[ _](is |was |limit )?exceeded"
@@ -117,7 +113,7 @@ def error_of_response(
         now: The present, for a date in ``Retry-After``.
         hints: What to do, by status, where this provider wants something of its own.
     """
-    complaint = _complaint_of(body.decode("utf-8", "replace"))
+    complaint = complaint_of(body.decode("utf-8", "replace"))
     hint = retry_after_s(headers, now=now)
     return _error(
         provider,
@@ -137,7 +133,7 @@ def error_of_payload(provider: str, payload: object) -> ModelError:
         provider: Whose response it is.
         payload: What came, decoded: an object with ``error``, or the error itself.
     """
-    complaint = _read(payload)
+    complaint = read_complaint(payload)
     status = complaint.status
     said = f"{provider} reports an error in its answer"
     return _error(
@@ -149,96 +145,9 @@ def error_of_payload(provider: str, payload: object) -> ModelError:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Complaint:
-    """The provider's words, wherever in the body they were."""
-
-    message: str = ""
-    code: str | None = None
-    kind: str | None = None
-    param: str | None = None
-    status: int | None = None
-    request_id: str | None = None
-    retry_after_s: float | None = None
-
-
-def _complaint_of(body: str) -> _Complaint:
-    try:
-        return _read(load_json(body))
-    except ValueError:
-        pass
-    if body.lstrip().startswith("<"):
-        title = _TITLE.search(body[:_PAGE])
-        words = title[2] if title else "an HTML page"
-        return _Complaint(message=" ".join(words.split()))
-    return _Complaint(message=body.strip())
-
-
-def _read(payload: object) -> _Complaint:
-    if is_array(payload) and payload:
-        return _read(payload[0])
-    if not is_object(payload):
-        return _Complaint(message=payload if isinstance(payload, str) else "")
-    request_id = _word(payload.get("request_id"))
-    inner = payload.get("error")
-    if is_object(inner) or is_array(inner):
-        complaint = _read(inner)
-        return replace(complaint, request_id=complaint.request_id or request_id)
-    message = next(
-        (
-            text
-            for name in ("message", "error", "detail", "error_message", "msg")
-            if (text := _sentence(payload.get(name)))
-        ),
-        "",
-    )
-    code, kind = _word(payload.get("code")), _word(payload.get("type"))
-    if code is None or code.isdecimal():
-        # Google's number is the HTTP status; its words are elsewhere.
-        status = payload.get("status")
-        said = status if isinstance(status, str) and status.isupper() else code
-        code = google_details.reason(payload) or said
-    return _Complaint(
-        message=message,
-        code=code or kind,
-        kind=kind,
-        param=_word(payload.get("param")),
-        status=_status(payload),
-        request_id=request_id,
-        retry_after_s=google_details.retry_delay_s(payload),
-    )
-
-
 def _request_id(headers: Mapping[str, str]) -> str | None:
     found = {name.lower(): value for name, value in headers.items()}
     return next((found[name] for name in _REQUEST_ID if found.get(name)), None)
-
-
-def _status(payload: dict[str, object]) -> int | None:
-    for name in ("status_code", "StatusCode", "status", "http_status", "code"):
-        value = payload.get(name)
-        if isinstance(value, str) and value.isdecimal() and len(value) == 3:
-            value = int(value)
-        if isinstance(value, int) and 400 <= value <= 599:
-            return value
-    return None
-
-
-def _sentence(value: object) -> str:
-    if isinstance(value, str):
-        return value.strip()
-    if is_array(value):  # FastAPI: one object for each parameter
-        return "; ".join(filter(None, (_sentence(each) for each in value)))
-    if is_object(value):
-        where = value.get("loc")
-        path = ".".join(str(step) for step in where) if is_array(where) else ""
-        what = _sentence(value.get("msg") or value.get("message"))
-        return f"{path}: {what}" if path and what else what
-    return ""
-
-
-def _word(value: object) -> str | None:
-    return str(value) if isinstance(value, str | int) and value != "" else None
 
 
 def _phrase(status: int) -> str:
@@ -250,7 +159,7 @@ def _phrase(status: int) -> str:
 
 def _error(
     provider: str,
-    complaint: _Complaint,
+    complaint: Complaint,
     *,
     status: int | None,
     said: str,
@@ -287,7 +196,7 @@ def _error(
 
 
 def _family(
-    status: int | None, complaint: _Complaint
+    status: int | None, complaint: Complaint
 ) -> tuple[type[ModelError], str, bool | None]:
     """The class, what to do, and whether to retry (``None``: as the class says)."""
     for word in (complaint.code, complaint.kind):
