@@ -15,6 +15,7 @@ from struct import pack
 from typing import Any, TypeAlias
 
 from rxagent.models import GeminiEmbeddings, OllamaEmbeddings, OpenAIEmbeddings
+from rxagent.patience import RetryPolicy
 from rxagent.types import Embedder
 from tests.ollama_answers import embedded
 from tests.servers import Answer, Asked, ChatServer
@@ -46,16 +47,23 @@ def vector_of(text: str) -> list[float]:
     return [float(len(text)), float(sum(map(ord, text))), 0.5]
 
 
-def _gemini(server: ChatServer, **options: Any) -> Embedder:
-    return GeminiEmbeddings(model="m", base_url=server.url, api_key="k", **options)
+ONCE = RetryPolicy(max_retries=0)
 
 
-def _ollama(server: ChatServer, **options: Any) -> Embedder:
-    return OllamaEmbeddings(model="m", base_url=server.url, **options)
+def _gemini(server: ChatServer, retry: RetryPolicy = ONCE, **options: Any) -> Embedder:
+    return GeminiEmbeddings(
+        model="m", base_url=server.url, api_key="k", retry=retry, **options
+    )
 
 
-def _openai(server: ChatServer, **options: Any) -> Embedder:
-    return OpenAIEmbeddings(model="m", base_url=server.base_url, api_key="k", **options)
+def _ollama(server: ChatServer, retry: RetryPolicy = ONCE, **options: Any) -> Embedder:
+    return OllamaEmbeddings(model="m", base_url=server.url, retry=retry, **options)
+
+
+def _openai(server: ChatServer, retry: RetryPolicy = ONCE, **options: Any) -> Embedder:
+    return OpenAIEmbeddings(
+        model="m", base_url=server.base_url, api_key="k", retry=retry, **options
+    )
 
 
 def _input(asked: Asked) -> list[str]:

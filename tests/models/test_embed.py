@@ -20,6 +20,7 @@ from rxagent.errors import (
     RequestError,
 )
 from rxagent.models import GeminiEmbeddings, OllamaEmbeddings, OpenAIEmbeddings
+from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.runtime import Flow
 from tests.embedders import EMBEDDERS, vector_of
 from tests.servers import Answer, Asked, ChatServer, cut_off, error, never
@@ -113,6 +114,18 @@ def test_the_first_error_ends_it_and_is_typed(name: str) -> None:
 
 
 @by_name
+def test_a_batch_is_asked_for_again_as_the_policy_says(name: str) -> None:
+    """M-46."""
+    case = EMBEDDERS[name]
+    soon = RetryPolicy(max_retries=1, base_s=0.0)
+    with ChatServer(error(503, "busy"), case.answer(vector_of)) as server:
+        vectors = Flow[Vectors].of(case.make(server, retry=soon)(["a"])).run()
+
+    assert vectors == (tuple(vector_of("a")),)
+    assert len(server.asked) == 2
+
+
+@by_name
 def test_a_connection_that_is_lost_is_an_error(name: str) -> None:
     with ChatServer(cut_off("x")) as server, pytest.raises(ModelConnectionError):
         Flow[Vectors].of(EMBEDDERS[name].make(server)(["a"])).run()
@@ -121,7 +134,7 @@ def test_a_connection_that_is_lost_is_an_error(name: str) -> None:
 @by_name
 def test_a_silent_server_runs_out_of_time(name: str) -> None:
     with ChatServer(never()) as server:
-        embed = EMBEDDERS[name].make(server, gap_s=0.05)
+        embed = EMBEDDERS[name].make(server, timeouts=Timeouts(gap_s=0.05))
         with pytest.raises(ModelTimeoutError):
             Flow[Vectors].of(embed(["a"])).run()
 
