@@ -15,6 +15,7 @@ from struct import pack
 from typing import Any, TypeAlias
 
 from rxagent.models import GeminiEmbeddings, OllamaEmbeddings, OpenAIEmbeddings
+from rxagent.patience import RetryPolicy
 from rxagent.types import Embedder
 from tests.ollama_answers import embedded
 from tests.servers import Answer, Asked, ChatServer
@@ -46,16 +47,25 @@ def vector_of(text: str) -> list[float]:
     return [float(len(text)), float(sum(map(ord, text))), 0.5]
 
 
+def _once(options: dict[str, Any]) -> dict[str, Any]:
+    """What fails is told at once, unless the test wants something else."""
+    return {"retry": RetryPolicy(max_retries=0), **options}
+
+
 def _gemini(server: ChatServer, **options: Any) -> Embedder:
-    return GeminiEmbeddings(model="m", base_url=server.url, api_key="k", **options)
+    return GeminiEmbeddings(
+        model="m", base_url=server.url, api_key="k", **_once(options)
+    )
 
 
 def _ollama(server: ChatServer, **options: Any) -> Embedder:
-    return OllamaEmbeddings(model="m", base_url=server.url, **options)
+    return OllamaEmbeddings(model="m", base_url=server.url, **_once(options))
 
 
 def _openai(server: ChatServer, **options: Any) -> Embedder:
-    return OpenAIEmbeddings(model="m", base_url=server.base_url, api_key="k", **options)
+    return OpenAIEmbeddings(
+        model="m", base_url=server.base_url, api_key="k", **_once(options)
+    )
 
 
 def _input(asked: Asked) -> list[str]:

@@ -20,6 +20,7 @@ from rxagent.errors import (
     RequestError,
 )
 from rxagent.models import GeminiEmbeddings, OllamaEmbeddings, OpenAIEmbeddings
+from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.runtime import Flow
 from tests.embedders import EMBEDDERS, vector_of
 from tests.servers import Answer, Asked, ChatServer, cut_off, error, never
@@ -119,11 +120,26 @@ def test_a_connection_that_is_lost_is_an_error(name: str) -> None:
 
 
 @by_name
-def test_a_silent_server_runs_out_of_time(name: str) -> None:
+@pytest.mark.parametrize("clock", ["first_s", "gap_s", "turn_s"])
+def test_a_silent_server_runs_out_of_time(name: str, clock: str) -> None:
     with ChatServer(never()) as server:
-        embed = EMBEDDERS[name].make(server, gap_s=0.05)
-        with pytest.raises(ModelTimeoutError):
+        embed = EMBEDDERS[name].make(server, timeouts=Timeouts(**{clock: 0.05}))
+        with pytest.raises(ModelTimeoutError) as at:
             Flow[Vectors].of(embed(["a"])).run()
+
+    assert f"{at.value.clock}_s" == clock
+
+
+@by_name
+def test_a_request_that_fails_is_sent_again_and_no_other(name: str) -> None:
+    case = EMBEDDERS[name]
+    answer = case.answer(vector_of)
+    with ChatServer(answer, error(503, "busy"), answer) as server:
+        embed = case.make(server, batch_size=1, retry=RetryPolicy(base_s=0.001))
+        vectors = Flow[Vectors].of(embed(["a", "b", "c"])).run()
+
+    assert vectors == tuple(tuple(vector_of(text)) for text in "abc")
+    assert [case.texts(asked) for asked in server.asked] == [["a"], ["b"], ["b"], ["c"]]
 
 
 @by_name
