@@ -8,7 +8,7 @@ Nouns are here; the catalogues are modules: `rxagent.advisors`, `rxagent.errors`
 from typing import TYPE_CHECKING
 
 from rxagent.agent import Agent, Prompt
-from rxagent.chain import Advisor, after, around, before, by_order, named
+from rxagent.chain import after, around, before
 from rxagent.context import Context, Key
 from rxagent.events import (
     ApprovalRequested,
@@ -40,13 +40,14 @@ from rxagent.messages import (
     UserMessage,
     UserPart,
 )
+from rxagent.named import by_order, named
 from rxagent.operators import just
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatOptions, ChatRequest, Origin, ToolSpec
 from rxagent.responses import ChatResponse, FinishReason, Limit
 from rxagent.runtime import Flow
 from rxagent.tools import Tool, ToolContext, tool
-from rxagent.types import Exchange, Operator
+from rxagent.types import Advisor, Exchange, Operator
 from rxagent.usage import Usage
 
 __all__ = [

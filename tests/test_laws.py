@@ -18,7 +18,6 @@ from reactivex import Observable
 from rxagent import advisors, models, operators
 from rxagent.advisors import log, re_reading, safeguard, schema_tools, tool_loop
 from rxagent.agent import Agent
-from rxagent.chain import Advisor
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import AssistantMessage
@@ -45,6 +44,7 @@ from rxagent.testing import (
     tool_call,
 )
 from rxagent.tools import tool
+from rxagent.types import Advisor
 from tests.embedders import EMBEDDERS, vector_of
 from tests.servers import Answer, Asked, ChatServer, never
 from tests.test_chain import probe
