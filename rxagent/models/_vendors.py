@@ -27,15 +27,6 @@ _ALL = (
         key_variables=("OPENAI_API_KEY",),
         dialect=OpenAIChatDialect(name="openai", names=_WITH_REASONING),
     ),
-    # Alibaba Cloud Model Studio, international.
-    # Source: https://help.aliyun.com/en/model-studio/deep-thinking
-    Vendor(
-        title="Alibaba (DashScope)",
-        base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-        base_url_variable="DASHSCOPE_BASE_URL",
-        key_variables=("DASHSCOPE_API_KEY",),
-        dialect=OpenAIChatDialect(name="dashscope"),
-    ),
     # The v1 API needs no api-version; a model is named by its deployment.
     # Source: https://learn.microsoft.com/azure/foundry/openai/api-version-lifecycle
     Vendor(
@@ -59,6 +50,15 @@ _ALL = (
             reasoning_member="reasoning",
             names=_WITH_REASONING,
         ),
+    ),
+    # Alibaba Cloud Model Studio, international.
+    # Source: https://help.aliyun.com/en/model-studio/deep-thinking
+    Vendor(
+        title="Alibaba (DashScope)",
+        base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        base_url_variable="DASHSCOPE_BASE_URL",
+        key_variables=("DASHSCOPE_API_KEY",),
+        dialect=OpenAIChatDialect(name="dashscope"),
     ),
     # All reasoning of a turn with tool calls must come back, or the answer is 400;
     # that of other turns is ignored.  Of formats there is json_object alone.
