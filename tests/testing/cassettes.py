@@ -13,6 +13,7 @@ from rxagent import just
 from rxagent.events import ChatEvent
 from rxagent.messages import UserMessage
 from rxagent.models import OpenAIChat
+from rxagent.patience import RetryPolicy
 from rxagent.requests import ChatRequest
 from rxagent.runtime import Flow
 from rxagent.testing import Cassette
@@ -26,12 +27,13 @@ GONE = "http://127.0.0.1:1/v1"
 REQUEST = ChatRequest(messages=(UserMessage.of("hi"),))
 
 
-def chat(cassette: Cassette, base_url: str, read_timeout_s: float = 5.0) -> OpenAIChat:
+def chat(cassette: Cassette, base_url: str) -> OpenAIChat:
+    """A model that asks once: what a failure is shall be seen."""
     return OpenAIChat(
         model="m",
         base_url=base_url,
         api_key=KEY,
-        read_timeout_s=read_timeout_s,
+        retry=RetryPolicy(max_retries=0),
         client=httpx.AsyncClient(transport=cassette),
     )
 
