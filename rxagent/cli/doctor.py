@@ -114,7 +114,7 @@ def _show_environment(name: str, base_url: str | None) -> bool:
         if not base_url:
             needed.add(asked.base_url_variable)
     print("Environment")
-    for kind, provider in PROVIDERS.items():
+    for provider in PROVIDERS.values():
         for variable in (*provider.key_variables, provider.base_url_variable):
             value = os.environ.get(variable)
             if variable in told or not (value or variable in needed):
@@ -124,9 +124,19 @@ def _show_environment(name: str, base_url: str | None) -> bool:
                 _row(variable, "not set")
                 continue
             if variable == provider.base_url_variable:
-                said, problem = _place(value), _NO_ADDRESS
+                url = (
+                    value
+                    if provider.has_scheme or "://" in value
+                    else f"http://{value}"
+                )
+                said, problem = _place(url), _NO_ADDRESS
             else:
-                said, problem = _key(value, kind), _NO_KEY
+                readers = [
+                    f"{kind}:NAME"
+                    for kind, each in PROVIDERS.items()
+                    if variable in each.key_variables
+                ]
+                said, problem = _key(value, readers), _NO_KEY
             if said is None:
                 broken.add(variable)
             _row(variable, said or problem)
@@ -135,10 +145,10 @@ def _show_environment(name: str, base_url: str | None) -> bool:
     return broken.isdisjoint(needed)
 
 
-def _key(key: str, kind: str) -> str | None:
-    """What a key is for; nothing of it is said."""
+def _key(key: str, readers: list[str]) -> str | None:
+    """Who reads a key; nothing of it is said."""
     can_be = key.isascii() and key.isprintable() and " " not in key
-    return f"set, for {kind}:NAME" if can_be else None
+    return f"set, for {', '.join(readers)}" if can_be else None
 
 
 def _place(url: str) -> str | None:

@@ -31,8 +31,10 @@ class Provider:
         make: Makes the model.
         key_variables: Of the environment; the first that is set counts.
         base_url_variable: Of the environment.
+        has_scheme: Whether what is there starts with one, such as ``https://``.
     """
 
     make: _Make
     key_variables: tuple[str, ...]
     base_url_variable: str
+    has_scheme: bool = True

@@ -1,6 +1,7 @@
 """Vendors of OpenAI's chat completions: one value each, and where its quirks are told.
 
-Perplexity is not among them: it took its chat completions down in September 2026.
+Ollama is not among them, since `OllamaChat` speaks its own interface; nor is
+Perplexity, which took its chat completions down in September 2026.
 Source: https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar/overview
 """
 
@@ -156,17 +157,6 @@ _ALL = (
         base_url_variable="NVIDIA_BASE_URL",
         key_variables=("NVIDIA_API_KEY",),
         dialect=OpenAIChatDialect(name="nvidia"),
-    ),
-    # Source: https://docs.ollama.com/api/openai-compatibility
-    Vendor(
-        title="Ollama",
-        base_url="http://localhost:11434/v1",
-        base_url_variable="OLLAMA_BASE_URL",
-        key_variables=("OLLAMA_API_KEY",),
-        needs_key=False,
-        dialect=OpenAIChatDialect(
-            name="ollama", send_reasoning="tool_calls", reasoning_member="reasoning"
-        ),
     ),
     # Source: https://openrouter.ai/docs/use-cases/reasoning-tokens
     Vendor(

@@ -149,7 +149,7 @@ def test_no_part_of_a_key_is_shown(
     with ChatServer(error(401, f"no, {SECRET[:5]}... is wrong")) as server:
         look(server, "--no-ask")
     out, _ = capsys.readouterr()
-    assert rows(out)["OPENAI_API_KEY"] == "set, for openai:NAME"
+    assert rows(out)["OPENAI_API_KEY"].startswith("set, for openai:NAME")
     assert not any(SECRET[start : start + 4] in out for start in range(len(SECRET) - 3))
 
 
@@ -195,8 +195,19 @@ def test_every_provider_whose_key_is_set_is_told_and_the_key_is_not(
     main(["doctor", "--no-ask"])
     out, err = capsys.readouterr()
     for variable in PROVIDERS[kind].key_variables:
-        assert rows(out)[variable].endswith(f", for {kind}:NAME")
+        assert f"{kind}:NAME" in rows(out)[variable].split(" ", 2)[2].split(", ")
     assert SECRET[:6] not in out + err
+
+
+def test_the_address_of_ollama_needs_no_scheme(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "user:secret@127.0.0.1:1")
+    assert main(["doctor", "--model", "ollama:m"]) == 1
+    found = rows(capsys.readouterr().out)
+    assert found["OLLAMA_HOST"] == "http://127.0.0.1:1"
+    assert "cannot connect" in found["ollama:m"]
+    assert "secret" not in str(found)
 
 
 def test_a_wrong_value_that_another_provider_would_read_is_no_matter(
