@@ -50,6 +50,9 @@ from rxagent.tools import Tool, ToolContext, tool
 from rxagent.types import Advisor, Exchange, Operator
 from rxagent.usage import Usage
 
+if TYPE_CHECKING:
+    from rxagent.models import model
+
 __all__ = [
     "Advisor",
     "Agent",
@@ -103,6 +106,7 @@ __all__ = [
     "before",
     "by_order",
     "just",
+    "model",
     "named",
     "tool",
 ]
@@ -111,9 +115,13 @@ __version__: str
 
 if not TYPE_CHECKING:  # else every name would be there for a type checker
 
-    def __getattr__(name: str) -> str:
+    def __getattr__(name: str) -> object:
         if name == "__version__":
             from importlib.metadata import version
 
             return version("rxagent")
+        if name == "model":  # brings the network's library, which takes its time
+            from rxagent.models import model
+
+            return model
         raise AttributeError(f"module 'rxagent' has no attribute {name!r}")
