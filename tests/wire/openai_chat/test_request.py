@@ -573,3 +573,12 @@ def test_two_ways_on_from_one_conversation_do_not_mix() -> None:
         assert sent(*shared, one)[-1]["content"] == "one"
         assert sent(*shared, other)[-1]["content"] == "other"
         assert sent(one, *shared, other)[0]["content"] == "one"
+
+
+def test_a_request_that_cannot_be_said_is_not_called_bad_json() -> None:
+    request = ChatRequest(
+        messages=(UserMessage.of("hi"),), options=ChatOptions(tool_choice="required")
+    )
+
+    with pytest.raises(RequestError, match="^tool_choice is 'required', but there"):
+        OpenAIChatDialect().encode(request, model="m", stream=True)
