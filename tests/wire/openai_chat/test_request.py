@@ -580,5 +580,5 @@ def test_a_request_that_cannot_be_said_is_not_called_bad_json() -> None:
         messages=(UserMessage.of("hi"),), options=ChatOptions(tool_choice="required")
     )
 
-    with pytest.raises(RequestError, match="^tool_choice is 'required', but there"):
+    with pytest.raises(RequestError, match=r"^tool_choice is 'required', but there"):
         OpenAIChatDialect().encode(request, model="m", stream=True)
