@@ -46,7 +46,7 @@ from rxagent.testing import (
     assert_grammar,
     tool_call,
 )
-from rxagent.tools import Tool, ToolContext, tool
+from rxagent.tools import Tool, ToolContext, concurrent, tool
 from rxagent.types import Exchange
 from rxagent.usage import Usage
 from tests.marbles import Letters, comparable, drawn, emitted
@@ -210,7 +210,7 @@ def test_no_more_calls_run_at_once_than_allowed() -> None:
     agent = Agent(
         ScriptedModel(Reply(calls=calls), "done"),
         tools=[slow],
-        advisors=[tool_loop(max_concurrency=2)],
+        advisors=[tool_loop(executor=concurrent(max_concurrency=2))],
     )
 
     got = scheduler.start(lambda: agent.stream("go"))
@@ -348,7 +348,7 @@ def assert_paired(messages: Sequence[Message]) -> None:
 
 @pytest.mark.parametrize(
     ("option", "value", "least"),
-    [("max_rounds", 0, 1), ("max_concurrency", 0, 1), ("max_result_chars", 99, 100)],
+    [("max_rounds", 0, 1), ("max_calls", 0, 1), ("max_result_chars", 99, 100)],
 )
 def test_a_limit_too_low_is_refused_when_built(
     option: str, value: int, least: int
@@ -356,7 +356,7 @@ def test_a_limit_too_low_is_refused_when_built(
     """S000-34."""
     says = f"{option} must be {least} or more, got {value}"
     with pytest.raises(ConfigurationError, match=says):
-        tool_loop(**{option: value})
+        cast("Any", tool_loop)(**{option: value})
 
 
 def test_tools_see_one_snapshot_of_the_context_in_every_round() -> None:
@@ -424,7 +424,11 @@ def test_a_thousand_synchronous_rounds_keep_the_stack_flat() -> None:
         return just("ok")
 
     model = ScriptedModel(*([Reply(calls=(tool_call("step"),))] * rounds), "done")
-    agent = Agent(model, tools=[step], advisors=[tool_loop(max_rounds=rounds + 1)])
+    agent = Agent(
+        model,
+        tools=[step],
+        advisors=[tool_loop(max_rounds=None, max_calls=None, max_calls_per_tool=None)],
+    )
 
     events: list[ChatEvent] = []
     errors: list[Exception] = []
