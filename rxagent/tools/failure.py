@@ -29,6 +29,9 @@ def failure_kind(error: Exception, failures: Failures) -> FailureKind:
     Args:
         error: What the tool raised.
         failures: The caller's table.
+
+    Returns:
+        The kind of failure.
     """
     if isinstance(error, ToolFailedError):
         return error.kind
