@@ -75,6 +75,19 @@ class TurnLimits:
         return self.on_limit
 
 
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A limit that was reached.
+
+    Args:
+        limit: For the caller, with what to do about it.
+        told: For the model.
+    """
+
+    limit: Limit
+    told: str
+
+
 class LimitWatch:
     """Counts for one turn.
 
@@ -105,8 +118,8 @@ class LimitWatch:
         if self._limits.cost is not None:
             self._cost += self._limits.cost(response.usage, response.model)
 
-    def of_turn(self, *, rounds: int, usage: Usage, now: datetime) -> Limit | None:
-        """The limit that leaves no further round; ``None`` if there is room.
+    def of_turn(self, *, rounds: int, usage: Usage, now: datetime) -> Breach | None:
+        """What leaves no further round; ``None`` if there is room.
 
         Args:
             rounds: Whose tools have run.
@@ -115,7 +128,7 @@ class LimitWatch:
         """
         limits = self._limits
         if limits.max_rounds is not None and rounds >= limits.max_rounds:
-            return _limit(
+            return _breach(
                 "max_rounds",
                 limits.max_rounds,
                 f"{limits.max_rounds} rounds of tools and still no answer",
@@ -123,14 +136,14 @@ class LimitWatch:
             )
         spent = usage.total_tokens or 0
         if limits.max_tokens is not None and spent >= limits.max_tokens:
-            return _limit(
+            return _breach(
                 "max_tokens",
                 limits.max_tokens,
                 f"the turn has taken {spent} tokens",
                 "raise max_tokens, or shorten the conversation",
             )
         if limits.max_cost is not None and self._cost >= limits.max_cost:
-            return _limit(
+            return _breach(
                 "max_cost",
                 limits.max_cost,
                 f"the turn has cost {self._cost:g}",
@@ -139,7 +152,7 @@ class LimitWatch:
         deadline = self.deadline
         if deadline is not None and now >= deadline:
             assert limits.max_seconds is not None
-            return _limit(
+            return _breach(
                 "max_seconds",
                 limits.max_seconds,
                 f"the turn has taken {(now - self._started).total_seconds():.1f} s",
@@ -147,23 +160,23 @@ class LimitWatch:
             )
         return None
 
-    def of_calls(self, calls: Sequence[ToolCall]) -> list[Limit | None]:
+    def of_calls(self, calls: Sequence[ToolCall]) -> list[Breach | None]:
         """For each call of a batch the limit that stops it; the others are counted."""
         return [self._of_call(call) for call in calls]
 
-    def _of_call(self, call: ToolCall) -> Limit | None:
+    def _of_call(self, call: ToolCall) -> Breach | None:
         limits, name = self._limits, call.name
         per_tool = limits.max_calls_per_tool
         longest = per_tool.get(name) if isinstance(per_tool, Mapping) else per_tool
         if limits.max_calls is not None and self.called.total() >= limits.max_calls:
-            return _limit(
+            return _breach(
                 "max_calls",
                 limits.max_calls,
                 f"{limits.max_calls} tool calls have been made in this turn",
                 "raise max_calls",
             )
         if longest is not None and self.called[name] >= longest:
-            return _limit(
+            return _breach(
                 "max_calls_per_tool",
                 longest,
                 f"tool {name!r} has been called {longest} times in this turn",
@@ -172,7 +185,7 @@ class LimitWatch:
         same = self._identical[name, call.arguments]
         most = limits.max_identical_calls
         if most is not None and same >= most:
-            return _limit(
+            return _breach(
                 "max_identical_calls",
                 most,
                 f"tool {name!r} has been called {most} times with these arguments",
@@ -183,5 +196,6 @@ class LimitWatch:
         return None
 
 
-def _limit(name: str, value: float, happened: str, advice: str) -> Limit:
-    return Limit(name=name, value=value, message=f"stopped: {happened}; {advice}")
+def _breach(name: str, value: float, happened: str, advice: str) -> Breach:
+    limit = Limit(name=name, value=value, message=f"stopped: {happened}; {advice}")
+    return Breach(limit, f"the call did not run: {happened}; answer with what you have")

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from reactivex import Observable
 
 from rxagent.advisors._approvals import ApprovalPolicy
-from rxagent.advisors._call_limits import TurnLimits
+from rxagent.advisors._call_limits import Breach, TurnLimits
 from rxagent.advisors._resumption import Resumption
 from rxagent.advisors._turn import Turn
 from rxagent.decisions import Approve, Decision, Reject, Reply
@@ -17,7 +17,6 @@ from rxagent.errors import LimitError, SnapshotError
 from rxagent.events import ChatEvent, ToolFinished
 from rxagent.messages import ToolCall, ToolMessage
 from rxagent.operators import concat_each, just
-from rxagent.responses import Limit
 from rxagent.snapshots import Claim
 from rxagent.tools import CallSettings, Executor, run_batch
 from rxagent.tools.report import Report
@@ -62,7 +61,7 @@ class Rounds:
         self._settings = settings
         self._on_environment = on_environment
         self._batch_runs = False
-        self._limit: Limit | None = None  # that ends the turn after this batch
+        self._breach: Breach | None = None  # that ends the turn after this batch
         self._was_told = False  # that no tools are left
 
     def hear(self, _: None, event: ChatEvent) -> None:
@@ -97,31 +96,33 @@ class Rounds:
             for call in turn.failed_calls():
                 if isinstance(decisions.get(call.id), Approve):
                     turn.forget(call)
+                else:
+                    turn.accept(call)
             return self._run(turn.open_calls, {})
         return self._run(turn.open_calls, decisions)
 
     def _check_limits(self) -> Observable[ChatEvent]:
         """Run the calls of a round that no limit stops."""
         turn = self._turn
-        stopped: list[tuple[ToolCall, Limit]] = []
+        stopped: list[tuple[ToolCall, Breach]] = []
         free: list[ToolCall] = []
-        for call, limit in zip(
+        for call, breach in zip(
             turn.calls, turn.watch.of_calls(turn.calls), strict=True
         ):
-            if limit is None:
+            if breach is None:
                 free.append(call)
             else:
-                stopped.append((call, limit))
-        for _, limit in stopped:
-            reaction = self._limits.reaction(limit)
+                stopped.append((call, breach))
+        for _, breach in stopped:
+            reaction = self._limits.reaction(breach.limit)
             if reaction == "raise":
-                raise self._limit_error(limit)
+                raise self._limit_error(breach)
             if reaction == "finish" or self._was_told:
-                self._limit = limit
-        if self._was_told and self._limit is None:
-            self._limit = self._turn_limit()
-        if self._limit is not None:
-            end = self._limit
+                self._breach = breach
+        if self._was_told and self._breach is None:
+            self._breach = self._turn_limit()
+        if self._breach is not None:
+            end = self._breach
             return self._refused([(call, end) for call in turn.calls])
         return self._in_turn(
             self._refused(stopped) if stopped else None,
@@ -213,19 +214,19 @@ class Rounds:
         failed = turn.failed_calls()
         if failed and self._pauses_on_environment():
             return just(turn.paused("environment", failed))
-        if self._limit is not None:
-            return just(turn.limited(self._limit))
+        if self._breach is not None:
+            return just(turn.limited(self._breach.limit))
         if (direct := turn.returned_direct()) is not None:
             return just(direct)
-        limit = self._turn_limit(one_more=True)
-        if limit is None:
+        breach = self._turn_limit(one_more=True)
+        if breach is None:
             turn.next_round()
             return self.ask()
-        match self._limits.reaction(limit):
+        match self._limits.reaction(breach.limit):
             case "raise":
-                raise self._limit_error(limit)
+                raise self._limit_error(breach)
             case "finish":
-                return just(turn.limited(limit))
+                return just(turn.limited(breach.limit))
             case "tell":
                 turn.next_round()
                 turn.answer_now()
@@ -237,26 +238,24 @@ class Rounds:
             return self._approvals.are_used_for(self._turn.tools.values())
         return self._on_environment == "pause"
 
-    def _turn_limit(self, *, one_more: bool = False) -> Limit | None:
+    def _turn_limit(self, *, one_more: bool = False) -> Breach | None:
         turn = self._turn
         return turn.watch.of_turn(
             rounds=turn.rounds + one_more, usage=turn.usage, now=self._now()
         )
 
-    def _limit_error(self, limit: Limit) -> LimitError:
+    def _limit_error(self, breach: Breach) -> LimitError:
+        limit = breach.limit
         return LimitError(
             limit.message, name=limit.name, value=limit.value, usage=self._turn.usage
         )
 
     def _refused(
-        self, stopped: Sequence[tuple[ToolCall, Limit]]
+        self, stopped: Sequence[tuple[ToolCall, Breach]]
     ) -> Observable[ChatEvent]:
         self._batch_runs = True
         return just(
-            *(
-                self._report(call).refused(f"the call did not run: {limit.message}")
-                for call, limit in stopped
-            )
+            *(self._report(call).refused(breach.told) for call, breach in stopped)
         )
 
     def _report(self, call: ToolCall) -> Report:

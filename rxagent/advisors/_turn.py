@@ -88,7 +88,9 @@ class Turn:
         by_id = {call.id: call for call in response.tool_calls}
         for message in snapshot.results:
             call = by_id[message.tool_call_id]
-            failure: FailureKind | None = "environment" if message.is_error else None
+            failure: FailureKind | None = "semantic" if message.is_error else None
+            if call.id in snapshot.pending:
+                failure = "environment"
             turn.remember(ToolFinished(call=call, message=message, failure=failure))
         return turn
 
@@ -143,6 +145,11 @@ class Turn:
     def forget(self, call: ToolCall) -> None:
         """Drop the result of a call: it runs again."""
         del self._results[self._places[id(call)]]
+
+    def accept(self, call: ToolCall) -> None:
+        """Leave it to the model that a call failed because of its environment."""
+        place = self._places[id(call)]
+        self._results[place] = replace(self._results[place], failure="semantic")
 
     def fold_state(self) -> None:
         """Fold what the tools of this round wrote into the context."""
