@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from reactivex import Observable
@@ -64,7 +64,7 @@ def test_cancelling_the_outer_turn_cancels_the_inner_one() -> None:
     @tool
     def wait() -> Observable[object]:
         """Wait."""
-        return waiting
+        return cast("Observable[object]", waiting)
 
     inner = Agent(ScriptedModel(Reply(calls=(tool_call("wait"),)), "x"), tools=[wait])
     outer = Agent(ScriptedModel(ASK, "y"), tools=[inner.as_tool("expert", "Knows.")])

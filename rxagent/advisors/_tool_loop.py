@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import reactivex
 from reactivex import Observable, abc
 from reactivex import operators as ops
 
@@ -164,10 +163,16 @@ def tool_loop(
 
         if max_seconds is None:
             return run(None)
+
         # Only here does the time matter, and only subscribing tells whose time it is.
-        return reactivex.defer(
-            lambda given: run(LoopScheduler(loop_for(None)) if given is None else given)
-        )
+        def timed(
+            observer: abc.ObserverBase[ChatEvent],
+            scheduler: abc.SchedulerBase | None = None,
+        ) -> abc.DisposableBase:
+            clock = scheduler or LoopScheduler(loop_for(None))
+            return run(clock).subscribe(observer, scheduler=scheduler)
+
+        return Observable(timed)
 
     return named(
         "tool_loop",

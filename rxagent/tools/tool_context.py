@@ -17,6 +17,9 @@ __all__ = ["ToolContext"]
 T = TypeVar("T")
 
 
+_TRAVELS = ("context", "call", "origin", "messages", "deadline", "writes")
+
+
 def _to_nobody(_: object) -> None:
     """What is reported where nobody listens."""
 
@@ -64,9 +67,9 @@ class ToolContext:
 
     def __getstate__(self) -> tuple[object, ...]:
         # For another process, where nobody listens to progress.
-        return tuple(getattr(self, name) for name in self.__slots__[:-1])
+        return tuple(getattr(self, name) for name in _TRAVELS)
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        for name, value in zip(self.__slots__, state, strict=False):
+        for name, value in zip(_TRAVELS, state, strict=True):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "progress", _to_nobody)

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 import reactivex
 from reactivex import Observable, Subject
+from reactivex import operators as ops
 from reactivex.testing import ReactiveTest, TestScheduler
 
 from rxagent.advisors import tool_loop
@@ -178,7 +179,7 @@ def test_a_decision_in_time_stops_its_clock() -> None:
     model = ScriptedModel(BOTH, "done")
 
     def approve(_: ApprovalRequested) -> Observable[Decision]:
-        return reactivex.timer(59.0).pipe(reactivex.operators.map(lambda _: Approve()))
+        return reactivex.timer(59.0).pipe(ops.map(lambda _: Approve()))
 
     loop = tool_loop(approve=approve, approval_timeout_s=60)
     agent = Agent(model, tools=[pay, look], advisors=[loop])
