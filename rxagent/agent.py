@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TypeAlias, TypeVar
+from typing import Unpack
 from uuid import uuid4
 
 from reactivex import Observable, abc
 
 from rxagent.advisors import tool_loop
+from rxagent.advisors._resumption import RESUME, Resumption
+from rxagent.agent_tool import asking
 from rxagent.chain import chain
 from rxagent.context import Context
+from rxagent.decisions import Decision
 from rxagent.errors import ConfigurationError, RequestError
 from rxagent.events import ChatEvent
 from rxagent.messages import (
-    AssistantMessage,
-    Message,
     SystemMessage,
-    Text,
-    ToolMessage,
-    UserMessage,
 )
 from rxagent.named import Named, name_of
 from rxagent.operators import concat_each, just, one_finished, responses
+from rxagent.prompt import Prompt, asked, given, listed
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.responses import ChatResponse
 from rxagent.runtime import Flow, with_room
-from rxagent.tools import tool_index
+from rxagent.snapshots import Snapshot
+from rxagent.tools import tool, tool_index
+from rxagent.tools.rules import Declared
+from rxagent.tools.tool import AnyTool
 from rxagent.types import Advisor, Exchange
 
 __all__ = ["Agent", "Prompt"]
-
-T = TypeVar("T")
-
-Prompt: TypeAlias = str | UserMessage | Sequence[Message] | ChatRequest
-"""What may be asked: a text, a message, a conversation, or a whole request."""
 
 
 class Agent:
@@ -80,9 +77,9 @@ class Agent:
         self.name = name
         self._model = model
         self._system = system
-        self._tools = _listed("tools", tools)
-        self._advisors = _listed("advisors", advisors)
-        self._options = _given(options)
+        self._tools = listed("tools", tools)
+        self._advisors = listed("advisors", advisors)
+        self._options = given(options)
         self._context = Context(context)
         tool_index(self._tools)
         self._with_tools = self._fold((), has_tools=True)
@@ -113,8 +110,8 @@ class Agent:
             RequestError: If there is nothing to answer.
             ConfigurationError: As for the agent itself.
         """
-        request = self._request(prompt, context, _listed("tools", tools), options)
-        around = _listed("advisors", advisors)
+        request = self._request(prompt, context, listed("tools", tools), options)
+        around = listed("advisors", advisors)
         if around:
             exchange = self._fold(around, has_tools=bool(request.tools))
         else:
@@ -166,6 +163,69 @@ class Agent:
             prompt, context=context, tools=tools, options=options, advisors=advisors
         ).pipe(responses())
 
+    def resume(
+        self,
+        snapshot: Snapshot,
+        decisions: Mapping[str, Decision] | None = None,
+        *,
+        context: Mapping[str, object] | None = None,
+        tools: Iterable[ToolSpec] = (),
+        options: ChatOptions | None = None,
+        advisors: Iterable[Advisor] = (),
+    ) -> Flow[ChatEvent]:
+        """Go on with a paused turn, through the same chain, once.
+
+        Args:
+            snapshot: Of a response with ``finish_reason="paused"``.
+            decisions: By the ids of the calls that wait.  ``Approve`` runs a call, or
+                runs it again where the environment failed; ``Reject`` and ``Reply``
+                answer it.  Where the environment failed, no decision leaves the error
+                to the model.
+            context: Added to the agent's, by name; what tools wrote before the pause
+                comes from the snapshot.
+            tools: Added to the agent's.
+            options: Win over the agent's, field by field.
+            advisors: Put around the agent's own.
+
+        Raises:
+            ConfigurationError: If the agent runs no tools.
+
+        Returns:
+            A cold flow.  Its error is a `SnapshotError` if the turn has been resumed
+            before, and a `RequestError` if the decisions do not fit the pause.
+        """
+        resumption = Resumption(snapshot, dict(decisions or {}))
+        if not _owners((*advisors, *self._effective((), has_tools=bool(self._tools)))):
+            raise ConfigurationError(
+                f"agent {self.name!r} runs no tools, so it has no turn to resume"
+            )
+        return self.stream(
+            ChatRequest(messages=snapshot.messages),
+            context={**(context or {}), RESUME.name: resumption},
+            tools=tools,
+            options=options,
+            advisors=advisors,
+        )
+
+    def as_tool(
+        self, name: str, description: str, **rules: Unpack[Declared]
+    ) -> AnyTool:
+        """Make a tool of this agent: the model that calls it writes the prompt.
+
+        Its events are the tool's progress, with the path of both agents; its answer is
+        the result, and its tokens count for the turn that called it.  Cancelling that
+        turn cancels it.
+
+        Args:
+            name: As the model writes it.
+            description: What it is good for.
+            **rules: How to run it; see `rxagent.tools.ToolRules`.
+
+        Returns:
+            A tool with one argument, ``prompt``.
+        """
+        return tool(name=name, description=description, **rules)(asking(self.stream))
+
     def __call__(self, prompts: Observable[Prompt]) -> Observable[ChatEvent]:
         """Answer each prompt, one turn after the other."""
         if not isinstance(prompts, Observable):
@@ -196,7 +256,7 @@ class Agent:
         self, around: tuple[Advisor, ...], *, has_tools: bool
     ) -> tuple[Advisor, ...]:
         advisors = (*around, *self._advisors)
-        owners = [a.name for a in advisors if isinstance(a, Named) and a.owns_tools]
+        owners = _owners(advisors)
         if len(owners) > 1:
             raise ConfigurationError(
                 f"{len(owners)} advisors run tools, there may be one: "
@@ -214,7 +274,7 @@ class Agent:
         tools: tuple[ToolSpec, ...],
         options: ChatOptions | None,
     ) -> ChatRequest:
-        request = _asked(prompt)
+        request = asked(prompt)
         messages = request.messages
         if self._system and not any(isinstance(m, SystemMessage) for m in messages):
             messages = (SystemMessage.of(self._system), *messages)
@@ -224,51 +284,10 @@ class Agent:
             request,
             messages=messages,
             tools=all_tools,
-            options=self._options.merged(request.options).merged(_given(options)),
+            options=self._options.merged(request.options).merged(given(options)),
             context=self._context | request.context | (context or {}),
         )
 
 
-_MESSAGES = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
-
-
-def _listed(name: str, items: Iterable[T]) -> tuple[T, ...]:
-    if isinstance(items, str) or not isinstance(items, Iterable):
-        raise ConfigurationError(f"{name} takes a list, not {items!r}")
-    return tuple(items)
-
-
-def _given(options: ChatOptions | None) -> ChatOptions:
-    if options is None:
-        return ChatOptions()
-    if not isinstance(options, ChatOptions):
-        raise ConfigurationError(f"options takes ChatOptions(...), not {options!r}")
-    return options
-
-
-def _asked(prompt: Prompt) -> ChatRequest:
-    match prompt:
-        case ChatRequest():
-            request = prompt
-        case str():
-            request = ChatRequest(messages=(UserMessage.of(prompt),))
-        case UserMessage():
-            request = ChatRequest(messages=(prompt,))
-        case list() | tuple() if all(isinstance(m, _MESSAGES) for m in prompt):
-            request = ChatRequest(messages=tuple(prompt))
-        case _:
-            raise RequestError(
-                f"{prompt!r} is no prompt; pass a text, a UserMessage, a list of "
-                "messages, or a ChatRequest"
-            )
-    if not any(map(_says_something, request.messages)):
-        raise RequestError(
-            "the prompt is empty; pass a text, or a message with at least one part"
-        )
-    return request
-
-
-def _says_something(message: Message) -> bool:
-    return any(
-        not isinstance(part, Text) or part.text.strip() for part in message.content
-    )
+def _owners(advisors: Iterable[Advisor]) -> list[str]:
+    return [a.name for a in advisors if isinstance(a, Named) and a.owns_tools]

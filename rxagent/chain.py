@@ -17,6 +17,7 @@ from reactivex import Observable
 from rxagent.errors import AdvisorError, ConfigurationError
 from rxagent.events import ChatEvent
 from rxagent.named import Named, name_of
+from rxagent.offered import telling_tools
 from rxagent.operators import concat_each, fuse, just
 from rxagent.operators._transduction import is_transduction
 from rxagent.requests import ChatRequest
@@ -54,6 +55,9 @@ def chain(advisors: Iterable[Advisor], model: Exchange) -> Exchange:
             raise _unexpected(name_of(advisor), outer, "an exchange (see after)")
         return outer
 
+    advisors = tuple(advisors)
+    if any(isinstance(each, Named) and each.owns_tools for each in advisors):
+        model = telling_tools(model)
     return reduce(wrap, _fused(advisors), model)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, KeysView, Mapping
-from dataclasses import dataclass
-from typing import Generic, TypeVar, get_origin, overload
+from collections.abc import Callable, Iterator, KeysView, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, get_origin, overload
 
 from rxagent.errors import (
     ConfigurationError,
@@ -12,7 +12,7 @@ from rxagent.errors import (
     MissingContextError,
 )
 
-__all__ = ["Context", "Key"]
+__all__ = ["Context", "Key", "Write"]
 
 T = TypeVar("T")
 
@@ -25,11 +25,14 @@ class Key(Generic[T]):
         name: Prefixed by who owns it: ``"rxagent.conversation_id"``.
         type: What reading must find; ``None`` is always a legal value.
         hint: How a caller sets it; shown when it is missing.
+        reduce: Folds what several tools write: gets what is there and what is written.
+            Without it the last write counts.
     """
 
     name: str
     type: type[T]
     hint: str = ""
+    reduce: Callable[[T, T], T] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         origin: type | None = get_origin(self.type)
@@ -38,6 +41,19 @@ class Key(Generic[T]):
                 f"the key {self.name!r} is of {self.type}, which no value can be "
                 f"checked against; use {origin.__name__}"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A value that a tool sets, once all calls of its round are done.
+
+    Args:
+        key: Where.
+        value: What.
+    """
+
+    key: Key[Any]
+    value: object
 
 
 class Context:

@@ -27,8 +27,10 @@
     │   ├── ArgumentsError        arguments of a tool call that are no JSON object
     │   └── NoJsonError           an answer without the JSON that was asked for
     ├── HistoryError              stored messages cannot be read
+    ├── SnapshotError             a paused turn cannot be saved, read or resumed
     ├── RecordingError            recorded events cannot be read
     ├── ToolError                 a tool failed, and that is not for the model to see
+    ├── ToolFailedError           a tool failed, and says how; the model sees it
     ├── LimitError                a limit was reached, and it was set to raise
     └── StreamError
         ├── NoItemsError          a stream completed without the item that was awaited
@@ -57,6 +59,7 @@ __all__ = [
     "ContextLengthError",
     "ContextTypeError",
     "EmptyStreamError",
+    "FailureKind",
     "HistoryError",
     "LimitError",
     "MalformedResponseError",
@@ -75,9 +78,11 @@ __all__ = [
     "RequestError",
     "RxAgentError",
     "ServerError",
+    "SnapshotError",
     "StreamCancelledError",
     "StreamError",
     "ToolError",
+    "ToolFailedError",
     "TruncatedStreamError",
 ]
 
@@ -334,6 +339,24 @@ class ToolError(RxAgentError):
         self.tool = tool
 
 
+FailureKind: TypeAlias = Literal["semantic", "transient", "environment"]
+"""A failure: the model can do better, it may work later, or a person has to act."""
+
+
+class ToolFailedError(RxAgentError):
+    """A tool failed, and says in which way; raised by tools, for the model to see.
+
+    Args:
+        message: What happened and what the model may do.
+        kind: ``"transient"`` is tried again if the tool declares retries;
+            ``"environment"`` may pause the turn until a person has acted.
+    """
+
+    def __init__(self, message: str, *, kind: FailureKind = "semantic") -> None:
+        super().__init__(message)
+        self.kind: FailureKind = kind
+
+
 class LimitError(RxAgentError):
     """A limit was reached, and it was set to raise.
 
@@ -341,12 +364,20 @@ class LimitError(RxAgentError):
         name: The option that set it.
         value: What it was set to.
         message: What happened and what to do.
+        usage: Tokens that the turn has cost.
     """
 
-    def __init__(self, message: str, *, name: str, value: float) -> None:
+    def __init__(
+        self, message: str, *, name: str, value: float, usage: Usage | None = None
+    ) -> None:
         super().__init__(message)
         self.name = name
         self.value = value
+        self.usage = usage
+
+
+class SnapshotError(RxAgentError, ValueError):
+    """A paused turn cannot be saved, read or resumed."""
 
 
 class StreamError(RxAgentError):

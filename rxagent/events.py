@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from rxagent.context import Write
+from rxagent.errors import FailureKind
 from rxagent.messages import ToolCall, ToolMessage
 from rxagent.requests import Origin
 from rxagent.responses import ChatResponse
@@ -90,11 +92,17 @@ class ToolFinished:
         call: The call.
         message: What the model will see.
         value: What the tool returned, whole; ``None`` if it failed.
+        failure: How it failed; ``None`` if it did not.
+        attempts: How often the tool ran; 0 if it did not.
+        writes: What it sets in the context of the turn; nothing if it failed.
     """
 
     call: ToolCall
     message: ToolMessage
     value: object = None
+    failure: FailureKind | None = None
+    attempts: int = 1
+    writes: tuple[Write, ...] = ()
     origin: Origin = field(default=_NOWHERE, compare=False, repr=False)
 
 

@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 from rxagent.context import Context
 from rxagent.messages import AssistantMessage, Message, ToolCall
+from rxagent.requests import ToolSpec
+from rxagent.snapshots import Snapshot
 from rxagent.usage import Usage
 
 __all__ = ["ChatResponse", "FinishReason", "Limit"]
@@ -57,6 +59,8 @@ class ChatResponse:
         transcript: Every message that this turn added, tool rounds included.
         blocked_by: The advisor that answered in the model's place.
         limit: The limit that ended the turn, if one did.
+        snapshot: The turn that waits, if it is paused.
+        offered: The tools that the model could call, whoever added them.
     """
 
     message: AssistantMessage
@@ -69,6 +73,8 @@ class ChatResponse:
     transcript: tuple[Message, ...] = ()
     blocked_by: str | None = None
     limit: Limit | None = None
+    snapshot: Snapshot | None = field(default=None, repr=False)
+    offered: tuple[ToolSpec, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def text(self) -> str:

@@ -160,6 +160,10 @@ def test_a_file_of_a_catalogue_holds_one_public_name_of_its_own_name(name: str) 
         assert home.__name__.replace("_", "") == expected.replace("_", "")
 
 
+def is_protocol(value: type) -> bool:
+    return bool(getattr(value, "_is_protocol", False))
+
+
 def problems_of(public: str, value: object) -> Iterator[str]:
     text = vars(value).get("__doc__") if inspect.isclass(value) else value.__doc__
     if not text or text.startswith(f"{public}("):  # as a dataclass makes it
@@ -171,6 +175,7 @@ def problems_of(public: str, value: object) -> Iterator[str]:
         takes = (
             inspect.isfunction(own)
             and not is_dataclass(value)
+            and not is_protocol(value)
             and len(inspect.signature(own).parameters) > 1  # more than self
         )
         returns = False

@@ -1,28 +1,52 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 
-from reactivex import Observable
+from reactivex import Observable, abc
 from reactivex import operators as ops
 
+from rxagent.advisors._approvals import ApprovalPolicy, Approver, OnNoDecision
+from rxagent.advisors._call_limits import Cost, LimitWatch, OnLimit, TurnLimits
+from rxagent.advisors._resumption import RESUME
+from rxagent.advisors._rounds import OnEnvironment, Rounds
+from rxagent.advisors._turn import Eligible, Turn
 from rxagent.chain import around
-from rxagent.errors import ConfigurationError
-from rxagent.events import ChatEvent, Finished, RoundFinished, ToolFinished
-from rxagent.messages import Message, ToolMessage
+from rxagent.errors import FailureKind
+from rxagent.events import ChatEvent
 from rxagent.named import Order, named
 from rxagent.operators import expand_rounds, just
-from rxagent.requests import ChatOptions, ChatRequest
-from rxagent.responses import ChatResponse, Limit
-from rxagent.tools import MIN_RESULT_CHARS, run_batch, tool_index
+from rxagent.requests import ChatRequest
+from rxagent.runtime import LoopScheduler, loop_for
+from rxagent.snapshots import Claim, claims_in_memory
+from rxagent.tools import CallSettings, Executor
+from rxagent.tools.rules import NeedsApproval, check_seconds
 from rxagent.types import Advisor, Exchange
-from rxagent.usage import Usage
 
 
 def tool_loop(
     *,
-    max_rounds: int = 10,
-    max_concurrency: int = 8,
+    max_rounds: int | None = 10,
+    max_calls: int | None = 150,
+    max_calls_per_tool: int | Mapping[str, int | None] | None = 40,
+    max_identical_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    cost: Cost | None = None,
+    max_seconds: float | None = None,
+    on_limit: OnLimit | Mapping[str, OnLimit] = "finish",
+    executor: Executor | None = None,
     max_result_chars: int | None = None,
+    failures: Mapping[type[Exception], FailureKind] | None = None,
+    raises: tuple[type[Exception], ...] = (),
+    eligible: Eligible | None = None,
+    needs_approval: NeedsApproval = False,
+    approve: Approver | None = None,
+    approval_timeout_s: float | None = None,
+    on_approval_timeout: OnNoDecision = "reject",
+    on_environment: OnEnvironment | None = None,
+    claim: Claim | None = None,
 ) -> Advisor:
     """Run the tools that the model calls and ask it again, until it calls none.
 
@@ -34,60 +58,122 @@ def tool_loop(
 
     It is an expand over the rest of the chain: a round is one more subscription to it,
     with the whole history of the turn.  Advisors left of it see a turn once, right of
-    it every round.  A call that cannot run (unknown tool, broken arguments, a tool that
-    raises) gets a result that says so, and the model goes on.
+    it every round, and may add tools and context.  A call that cannot run (unknown
+    tool, broken arguments, a tool that raises) gets a result that says so, and the
+    model goes on.
+
+    A turn may pause: for a call that needs approval, if nothing answers ``approve``;
+    for a call of a tool that is only declared, which somebody else runs; and for a
+    failure of the environment.  It ends with ``finish_reason="paused"`` and a
+    ``snapshot``, and goes on with ``agent.resume``.
 
     A ``tool_choice`` that demands a call holds for the first round.
 
     Args:
-        max_rounds: Model requests whose tools run.  Then the turn ends, its results
-            kept, with ``finish_reason="tool_limit"`` and ``limit``.
-        max_concurrency: Calls of a round that run at once; their results are in the
-            order of the calls all the same.
+        max_rounds: Model requests whose tools run.
+        max_calls: Calls of a turn.
+        max_calls_per_tool: Of each tool, or by its name; a tool that is not named, or
+            named with ``None``, has no limit of its own.
+        max_identical_calls: Of one tool with the same arguments.
+        max_tokens: Of all answers of a turn, prompts included.
+        max_cost: Of a turn, in the unit of ``cost``.
+        cost: What the tokens of one answer cost.
+        max_seconds: Of a turn.  Looked at between rounds; tools get what is left as
+            their longest time.
+        on_limit: What happens then, for all limits or by name: ``"finish"`` ends the
+            turn, its results kept, with ``finish_reason="tool_limit"`` and ``limit``;
+            ``"raise"`` is a `LimitError`; ``"tell"`` answers the calls that are too
+            many with that, and lets the model go on, without tools if the limit is
+            one of the turn.
+        executor: Runs the calls of a round; by default ``concurrent()``.
         max_result_chars: A longer result is cut for the model, and says so.
+        failures: In which way a tool failed, by the type of the exception.
+        raises: Exceptions of tools that end the stream, as they are.
+        eligible: Whether the calls of a response run; asked once a round.  If not, the
+            response is the answer.
+        needs_approval: Which calls have to be approved, besides those of tools that
+            declare it.
+        approve: Asked for each such call, one after the other, before any runs; the
+            first decision counts.  Without it the turn pauses.
+        approval_timeout_s: Longest wait for a decision, in seconds.
+        on_approval_timeout: What happens then.
+        on_environment: Whether a failure of the environment pauses the turn, or is told
+            to the model; by default it pauses if anything needs approval.
+        claim: Lets each snapshot be resumed once; by default within this process, see
+            `rxagent.snapshots`.
 
     Returns:
         An advisor; an agent has at most one that runs tools.  Disposing stops the model
         or the running tools, whichever is at work, and starts nothing more.
 
     Raises:
-        ConfigurationError: If a limit is less than 1, or ``max_result_chars`` than 100.
+        ConfigurationError: If a limit or a time makes no sense.
     """
-    for option, value, least in (
-        ("max_rounds", max_rounds, 1),
-        ("max_concurrency", max_concurrency, 1),
-        ("max_result_chars", max_result_chars, MIN_RESULT_CHARS),
-    ):
-        if value is not None and value < least:
-            raise ConfigurationError(f"{option} must be {least} or more, got {value}")
+    limits = TurnLimits(
+        max_rounds=max_rounds,
+        max_calls=max_calls,
+        max_calls_per_tool=max_calls_per_tool,
+        max_identical_calls=max_identical_calls,
+        max_tokens=max_tokens,
+        max_cost=max_cost,
+        cost=cost,
+        max_seconds=max_seconds,
+        on_limit=on_limit,
+    )
+    check_seconds("approval_timeout_s", approval_timeout_s)
+    approvals = ApprovalPolicy(
+        approve=approve,
+        needs_approval=needs_approval,
+        timeout_s=approval_timeout_s,
+        on_timeout=on_approval_timeout,
+    )
+    settings = CallSettings(
+        max_result_chars=max_result_chars, failures=failures or {}, raises=raises
+    )
+    may_resume = claim or claims_in_memory()
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
-        turn = _Turn(request, max_rounds)
+        def run(clock: abc.SchedulerBase | None) -> Observable[ChatEvent]:
+            def now() -> datetime:
+                return clock.now if clock else datetime.now(UTC)
 
-        def ask() -> Observable[ChatEvent]:
-            return just(turn.request).pipe(inner, ops.map(turn.hear))
-
-        def run(response: ChatResponse) -> Observable[ChatEvent]:
-            return run_batch(
-                response.tool_calls,
-                tool_index(turn.request.tools),
-                context=turn.request.context,
-                origin=turn.request.origin,
-                max_concurrency=max_concurrency,
-                max_result_chars=max_result_chars,
+            paused = request.context.get(RESUME)
+            asked = replace(request, context=request.context.without(RESUME))
+            watch = LimitWatch(
+                limits,
+                started=now(),
+                called=paused.snapshot.called if paused else {},
             )
+            turn = (
+                Turn.resumed(paused.snapshot, asked, watch, eligible)
+                if paused
+                else Turn(asked, watch, eligible)
+            )
+            rounds = Rounds(
+                turn,
+                ask=lambda: just(turn.request).pipe(inner, ops.map(turn.hear)),
+                now=now,
+                limits=limits,
+                approvals=approvals,
+                executor=executor,
+                settings=replace(settings, deadline=watch.deadline),
+                on_environment=on_environment,
+            )
+            first = rounds.resume(paused, may_resume) if paused else rounds.ask()
+            return first.pipe(expand_rounds(_nothing, rounds.hear, rounds.again))
 
-        def again(last: ChatEvent | None) -> Observable[ChatEvent] | None:
-            match last:
-                case RoundFinished(response=response):
-                    return run(response)
-                case ToolFinished():
-                    limit = turn.next_round()
-                    return ask() if limit is None else just(limit)
-                case _:
-                    return None
+        if max_seconds is None:
+            return run(None)
 
-        return ask().pipe(expand_rounds(_nothing, turn.remember, again))
+        # Only here does the time matter, and only subscribing tells whose time it is.
+        def timed(
+            observer: abc.ObserverBase[ChatEvent],
+            scheduler: abc.SchedulerBase | None = None,
+        ) -> abc.DisposableBase:
+            clock = scheduler or LoopScheduler(loop_for(None))
+            return run(clock).subscribe(observer, scheduler=scheduler)
+
+        return Observable(timed)
 
     return named(
         "tool_loop",
@@ -98,80 +184,5 @@ def tool_loop(
     )
 
 
-class _Turn:
-    """What one turn has come to; made for each request, within its subscription."""
-
-    def __init__(self, request: ChatRequest, max_rounds: int) -> None:
-        self.request = request
-        self._max_rounds = max_rounds
-        self._usage = Usage()
-        self._transcript: tuple[Message, ...] = ()
-        self._response: ChatResponse | None = None
-        self._results: dict[int, ToolMessage] = {}
-
-    def hear(self, event: ChatEvent) -> ChatEvent:
-        """Take the end of a model's answer as the end of a round, or of the turn."""
-        if not isinstance(event, Finished):
-            return event
-        response = event.response
-        self._usage += response.usage
-        self._transcript += response.transcript or (response.message,)
-        if response.tool_calls and response.blocked_by is None:
-            context = self.request.context | response.context
-            self.request = replace(self.request, context=context)
-            self._response, self._results = response, {}
-            return RoundFinished(response=response, origin=event.origin)
-        return replace(event, response=self._whole(response))
-
-    def remember(self, _: ChatEvent | None, event: ChatEvent) -> ChatEvent:
-        """Keep the results of the batch; return the last event."""
-        if isinstance(event, ToolFinished):
-            self._results[id(event.call)] = event.message
-        return event
-
-    def next_round(self) -> Finished | None:
-        """Go on to the next request, or return how the turn ends."""
-        response = self._response
-        assert response is not None, "a batch follows a response"
-        # Tools finish in any order; the history has the order of the calls.
-        results = tuple(self._results[id(call)] for call in response.tool_calls)
-        self._transcript += results
-        origin = self.request.origin
-        if origin.round + 1 >= self._max_rounds:
-            limit = Limit(
-                name="max_rounds",
-                value=self._max_rounds,
-                message=(
-                    f"stopped after {self._max_rounds} rounds of tools without an "
-                    "answer; raise max_rounds, or give the model fewer tools"
-                ),
-            )
-            last = replace(response, finish_reason="tool_limit", limit=limit)
-            return Finished(response=self._whole(last), origin=origin)
-        said = response.transcript or (response.message,)
-        self.request = replace(
-            self.request,
-            messages=(*self.request.messages, *said, *results),
-            options=_free_to_answer(self.request.options),
-            origin=replace(origin, round=origin.round + 1),
-        )
-        return None
-
-    def _whole(self, response: ChatResponse) -> ChatResponse:
-        return replace(
-            response,
-            usage=self._usage,
-            transcript=self._transcript,
-            context=self.request.context | response.context,
-        )
-
-
-def _free_to_answer(options: ChatOptions) -> ChatOptions:
-    """A model that has to call a tool in every round would never answer."""
-    if options.tool_choice in (None, "auto", "none"):
-        return options
-    return replace(options, tool_choice="auto")
-
-
-def _nothing() -> ChatEvent | None:
+def _nothing() -> None:
     return None

@@ -7,6 +7,7 @@ given, the running loop; else one background loop, the portal.
 from rxagent.runtime._block import block, run
 from rxagent.runtime._flow import Flow
 from rxagent.runtime._iterate import Overflow, iterate
+from rxagent.runtime._loop import call_on
 from rxagent.runtime._portal import loop_for
 from rxagent.runtime._scheduler import LoopScheduler
 from rxagent.runtime._source import Sink, from_async_iterable, from_producer
@@ -18,6 +19,7 @@ __all__ = [
     "Overflow",
     "Sink",
     "block",
+    "call_on",
     "from_async_iterable",
     "from_producer",
     "iterate",

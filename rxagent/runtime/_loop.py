@@ -21,6 +21,10 @@ def on_loop(loop: asyncio.AbstractEventLoop) -> bool:
 def call_on(loop: asyncio.AbstractEventLoop, function: Callable[[], object]) -> bool:
     """Call ``function`` now if on ``loop``, else soon; never wait.
 
+    Args:
+        loop: Where it is called.
+        function: Takes nothing.
+
     Returns:
         Whether it is called: a closed loop calls nothing, and runs nothing either.
     """

@@ -9,14 +9,15 @@ from reactivex.disposable import Disposable
 
 from rxagent.context import Context
 from rxagent.errors import ArgumentsError, ToolError
-from rxagent.messages import ToolCall
+from rxagent.messages import Message, ToolCall
 from rxagent.requests import Origin, ToolSpec
 from rxagent.tools.arguments import Misfit
+from rxagent.tools.job import Submit
 from rxagent.tools.report import Report, ToolEvent
-from rxagent.tools.running import run_tool
+from rxagent.tools.running import CallSettings, ToolRun
+from rxagent.tools.threads import in_thread
 from rxagent.tools.tool import AnyTool, is_tool
 from rxagent.tools.tool_context import ToolContext
-from rxagent.tools.truncate import MIN_RESULT_CHARS
 from rxagent.wire.arguments import parse_arguments
 
 __all__ = ["run_call"]
@@ -28,7 +29,9 @@ def run_call(
     *,
     context: Context,
     origin: Origin,
-    max_result_chars: int | None = None,
+    messages: tuple[Message, ...] = (),
+    settings: CallSettings | None = None,
+    submit: Submit = in_thread,
 ) -> Observable[ToolEvent]:
     """Answer a call, whatever is wrong with it.
 
@@ -53,25 +56,21 @@ def run_call(
         tools: What may run, by name; see `tool_index`.
         context: For tools that take a `ToolContext`.
         origin: The run and the round, put on every event.
-        max_result_chars: Longest result for the model, in characters; what is longer is
-            cut and says so.  `ToolFinished` carries the whole value as well.
+        messages: The conversation, for a tool that looks at it.
+        settings: How it is run; what the tool declares wins.  A result that is longer
+            than ``max_result_chars`` is cut and says so, and `ToolFinished` carries the
+            whole value as well.
+        submit: Where a plain function runs.
 
     Returns:
         A cold observable of exactly one `ToolFinished`, last, and completion.  Its
         error is what is not for the model to see: a `ToolError`, raised by the tool or
-        because the tool is only declared, and `StreamCancelledError`.  Disposing
-        cancels async code and unsubscribes an observable; a function in a thread is
-        abandoned.
-
-    Raises:
-        ValueError: At the call, if ``max_result_chars`` is less than 100.
+        because the tool is only declared, `StreamCancelledError`, and what
+        ``settings.raises`` names.  Disposing cancels async code and unsubscribes an
+        observable; a function in a thread is abandoned.
     """
-    if max_result_chars is not None and max_result_chars < MIN_RESULT_CHARS:
-        raise ValueError(
-            f"max_result_chars must be at least {MIN_RESULT_CHARS}, "
-            f"got {max_result_chars}"
-        )
-    report = Report(call=call, origin=origin, max_chars=max_result_chars)
+    settings = settings or CallSettings()
+    report = Report(call=call, origin=origin, max_chars=settings.max_result_chars)
 
     def subscribe(
         observer: abc.ObserverBase[ToolEvent],
@@ -87,10 +86,24 @@ def run_call(
         except ToolError as error:
             observer.on_error(error)
             return Disposable()
-        if tool.context_parameter is not None:
-            seen = ToolContext(context=context, call=call, origin=origin)
-            arguments = {**arguments, tool.context_parameter: seen}
-        return run_tool(tool, arguments, report, observer, scheduler)
+        run = ToolRun(
+            tool,
+            arguments,
+            context=ToolContext(
+                context=context,
+                call=call,
+                origin=origin,
+                messages=messages,
+                deadline=settings.deadline,
+            ),
+            report=report,
+            settings=settings,
+            submit=submit,
+            observer=observer,
+            scheduler=scheduler,
+        )
+        run.start()
+        return run
 
     return Observable(subscribe)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
+from rxagent.context import Write
+from rxagent.errors import FailureKind
 from rxagent.events import ToolFinished, ToolProgress, ToolStarted
 from rxagent.messages import ToolCall, ToolMessage
 from rxagent.requests import Origin
@@ -38,29 +40,41 @@ class Report:
         """The tool reports ``value``."""
         return ToolProgress(call=self.call, value=value, origin=self.origin)
 
-    def finished(self, value: object) -> ToolFinished:
-        """The tool returned ``value``."""
-        return self._finished(value, is_error=False)
+    def finished(
+        self, value: object, *, attempts: int = 1, writes: tuple[Write, ...] = ()
+    ) -> ToolFinished:
+        """The tool returned ``value``, at the last of its ``attempts``."""
+        return ToolFinished(
+            call=self.call,
+            message=self._message(value, is_error=False),
+            value=value,
+            attempts=attempts,
+            writes=writes,
+            origin=self.origin,
+        )
 
     def refused(self, reason: str) -> ToolFinished:
         """The tool did not run; ``reason`` is for the model to act on."""
-        return self._finished(reason, is_error=True)
+        return self._failed(reason, "semantic", attempts=0)
 
-    def failed(self, error: Exception) -> ToolFinished:
-        """The tool raised ``error``."""
-        return self._finished(_said(error), is_error=True)
+    def failed(
+        self, error: Exception, kind: FailureKind, *, attempts: int
+    ) -> ToolFinished:
+        """The tool raised ``error``, at the last of its ``attempts``."""
+        return self._failed(_said(error), kind, attempts=attempts)
 
-    def _finished(self, value: object, *, is_error: bool) -> ToolFinished:
+    def _failed(self, text: str, kind: FailureKind, *, attempts: int) -> ToolFinished:
         return ToolFinished(
             call=self.call,
-            message=ToolMessage.of(
-                *content_of(value, max_chars=self.max_chars),
-                call=self.call,
-                is_error=is_error,
-            ),
-            value=None if is_error else value,
+            message=self._message(text, is_error=True),
+            failure=kind,
+            attempts=attempts,
             origin=self.origin,
         )
+
+    def _message(self, value: object, *, is_error: bool) -> ToolMessage:
+        content = content_of(value, max_chars=self.max_chars)
+        return ToolMessage.of(*content, call=self.call, is_error=is_error)
 
 
 def _is_group(error: Exception) -> TypeGuard[ExceptionGroup[Exception]]:

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 from pydantic_core import to_json, to_jsonable_python
 
 from rxagent.messages import Audio, File, Image, Text, UserPart
+from rxagent.responses import ChatResponse
 from rxagent.tools.truncate import truncate
 from rxagent.wire.json_text import dump_json
 from rxagent.wire.surrogates import join_surrogates
@@ -38,6 +39,7 @@ def content_of(value: object, *, max_chars: int | None = None) -> tuple[UserPart
     * ``str`` as it is;
     * `Text`, `Image`, `Audio`, `File`, or a list or tuple of them, as they are; texts
       may stand among them as plain ``str``;
+    * a `ChatResponse` as its text;
     * ``bytes`` as the text that they are in UTF-8, else as JSON with their base64;
     * everything else as JSON: pydantic models, dataclasses, enums, dates, sets …, and
       ``None`` as ``null``.  What JSON cannot say inside it is its ``repr``,
@@ -111,6 +113,8 @@ def _part(part: str | UserPart) -> UserPart:
 def _text(value: object) -> str:
     if isinstance(value, str):
         return _well_formed(value)
+    if isinstance(value, ChatResponse):  # of an agent that is a tool
+        return _well_formed(value.text)
     if _is_binary(value):
         return _text_of_bytes(bytes(value))
     try:

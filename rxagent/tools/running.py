@@ -1,223 +1,247 @@
-"""Running the function of a tool, whatever kind it is."""
+"""Running a tool for one call: its time, its repetitions, and what is told of it."""
 
 from __future__ import annotations
 
 import contextvars
-import inspect
-from collections.abc import (
-    AsyncIterable,
-    AsyncIterator,
-    Callable,
-    Generator,
-    Iterator,
-)
-from contextlib import AsyncExitStack
+import threading
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
-from types import GeneratorType
-from typing import TypeGuard
 
-from reactivex import Observable, abc
-from reactivex.disposable import (
-    CompositeDisposable,
-    Disposable,
-    SingleAssignmentDisposable,
-)
+from reactivex import abc
+from reactivex.disposable import SerialDisposable, SingleAssignmentDisposable
 from reactivex.scheduler import CurrentThreadScheduler
 
-from rxagent.errors import StreamCancelledError, ToolError
-from rxagent.runtime import Sink, from_producer, iterate
+from rxagent.context import Write
+from rxagent.errors import ConfigurationError, FailureKind
+from rxagent.runtime import LoopScheduler, call_on, loop_for
+from rxagent.tools.body import (
+    Began,
+    BodyEvent,
+    Raised,
+    Reported,
+    Returned,
+    run_body,
+)
+from rxagent.tools.failure import Failures, failure_kind
+from rxagent.tools.job import Submit
 from rxagent.tools.report import Report, ToolEvent
-from rxagent.tools.threads import GeneratorSteps, in_thread
+from rxagent.tools.rules import check_seconds
 from rxagent.tools.tool import AnyTool
+from rxagent.tools.tool_context import ToolContext
+from rxagent.tools.truncate import MIN_RESULT_CHARS
 
-__all__ = ["run_tool"]
-
-# Not for the model to see: the run ends with them.
-_FATAL = (ToolError, StreamCancelledError)
+__all__ = ["CallSettings", "ToolRun"]
 
 
-def run_tool(
-    tool: AnyTool,
-    arguments: dict[str, object],
-    report: Report,
-    observer: abc.ObserverBase[ToolEvent],
-    scheduler: abc.SchedulerBase | None,
-) -> abc.DisposableBase:
-    """Run ``tool`` for a subscription, once that can be disposed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSettings:
+    """How calls are run; what a tool declares wins.
+
+    Args:
+        timeout_s: Longest run, in seconds.
+        deadline: When the turn has to end.
+        max_result_chars: Longest result for the model, in characters.
+        failures: Kinds of failure, by the type of the exception.
+        raises: Exceptions that are not for the model: they end the run, as they are.
+
+    Raises:
+        ConfigurationError: If a number makes no sense.
+    """
+
+    timeout_s: float | None = None
+    deadline: datetime | None = None
+    max_result_chars: int | None = None
+    failures: Failures = field(default_factory=dict[type[Exception], FailureKind])
+    raises: tuple[type[Exception], ...] = ()
+
+    def __post_init__(self) -> None:
+        check_seconds("timeout_s", self.timeout_s)
+        least, given = MIN_RESULT_CHARS, self.max_result_chars
+        if given is not None and given < least:
+            raise ConfigurationError(
+                f"max_result_chars must be {least} or more, got {given}"
+            )
+
+
+class ToolRun(abc.DisposableBase):
+    """One call of a tool, with its repetitions, for one subscription.
 
     Args:
         tool: What runs.
-        arguments: Checked, by name, with the context if it takes one.
+        arguments: Checked, by name.
+        context: For a tool that takes it; each attempt has writes of its own.
         report: Makes the events.
+        settings: How.
+        submit: Where a plain function runs.
         observer: Gets the tool's start, its progress and its end.
         scheduler: Of the subscription.
-
-    Returns:
-        What stops it.
     """
-    context = contextvars.copy_context()
-    running = SingleAssignmentDisposable()
 
-    def start() -> abc.DisposableBase:
-        if tool.runs == "as_stream":
-            return _subscribe(tool, arguments, report, observer, scheduler)
+    def __init__(
+        self,
+        tool: AnyTool,
+        arguments: dict[str, object],
+        *,
+        context: ToolContext,
+        report: Report,
+        settings: CallSettings,
+        submit: Submit,
+        observer: abc.ObserverBase[ToolEvent],
+        scheduler: abc.SchedulerBase | None,
+    ) -> None:
+        self._tool = tool
+        self._arguments = arguments
+        self._context = context
+        self._report = report
+        self._settings = settings
+        self._submit = submit
+        self._observer = observer
+        self._scheduler = scheduler
+        self._variables = contextvars.copy_context()
+        self._attempt = 0
+        self._open = False  # an attempt runs, and has not ended
+        self._lock = threading.Lock()
+        self._writes: list[Write] = []
+        self._running = SerialDisposable()
+        self._timer = SerialDisposable()
+        self._timeout_s = self._longest()
 
-        async def produce(sink: Sink[ToolEvent]) -> None:
-            await _run(tool, arguments, report, sink)
+    def start(self) -> None:
+        """Begin, once whoever is subscribing can dispose."""
+        # On the trampoline of this thread, as `reactivex.of` does it, so that who
+        # leaves at the start leaves no tool running.
+        self._running.disposable = CurrentThreadScheduler.singleton().schedule(
+            self._begin
+        )
 
-        return from_producer(produce).subscribe(observer, scheduler=scheduler)
+    def dispose(self) -> None:
+        """Stop what runs, and what would run next."""
+        self._running.dispose()
+        self._timer.dispose()
 
-    def begin(_: abc.SchedulerBase, __: object = None) -> None:
-        observer.on_next(report.started())
-        if not running.is_disposed:
-            running.disposable = context.run(start)
+    def _begin(self, _: abc.SchedulerBase, __: object = None) -> None:
+        self._observer.on_next(self._report.started())
+        self._try()
 
-    # On the trampoline of this thread, as `reactivex.of` does it: once whoever is
-    # subscribing can dispose, so that who leaves at the start leaves no tool running.
-    begun = CurrentThreadScheduler.singleton().schedule(begin)
-    return CompositeDisposable(begun, running)
+    def _try(self, *_: object) -> None:
+        if self._running.is_disposed:
+            return
+        # In its place before it is subscribed: it may end, and another take its place,
+        # meanwhile.
+        slot = SingleAssignmentDisposable()
+        self._running.disposable = slot
+        self._attempt += 1
+        self._open = True
+        body = run_body(
+            self._tool,
+            self._with_context(),
+            self._submit,
+            timed=self._timeout_s is not None,
+        )
+        subscribe = partial(
+            body.subscribe,
+            partial(self._hear, self._attempt),
+            self._fail,
+            scheduler=self._scheduler,
+        )
+        slot.disposable = self._variables.copy().run(subscribe)
 
+    def _hear(self, attempt: int, event: BodyEvent) -> None:
+        match event:
+            case Began():
+                self._start_clock(attempt)
+            case Reported(value):
+                self._progress(attempt, value)
+            case Returned(value, writes):
+                if self._close(attempt):
+                    written = self._writes if writes is None else writes
+                    self._end(
+                        self._report.finished(
+                            value, attempts=self._attempt, writes=tuple(written)
+                        )
+                    )
+            case Raised(error):
+                if self._close(attempt):
+                    self._raised(error)
 
-async def _run(
-    tool: AnyTool,
-    arguments: dict[str, object],
-    report: Report,
-    sink: Sink[ToolEvent],
-) -> None:
-    downstream_failed = False
+    def _with_context(self) -> dict[str, object]:
+        name = self._tool.context_parameter
+        if name is None:
+            return self._arguments
+        self._writes = []
+        seen = replace(
+            self._context,
+            writes=self._writes,
+            progress=partial(self._report_from_anywhere, self._attempt),
+        )
+        return {**self._arguments, name: seen}
 
-    def progress(item: object) -> None:
-        nonlocal downstream_failed
-        try:
-            sink.emit(report.progress(item))
-        except BaseException:
-            downstream_failed = True
-            raise
-
-    try:
-        result = await _result(tool, arguments, progress, sink)
-    except _FATAL:
-        raise
-    except SystemExit as error:
-        # It would end the thread of the event loop, and everything that runs on it.
-        raise ToolError(tool.name, f"tried to exit the program ({error})") from error
-    except Exception as error:
-        if downstream_failed:
-            raise
-        sink.emit(report.failed(error))  # the model sees it
-    else:
-        sink.emit(report.finished(result))
-
-
-async def _result(
-    tool: AnyTool,
-    arguments: dict[str, object],
-    progress: Callable[[object], None],
-    sink: Sink[ToolEvent],
-) -> object:
-    body = partial(tool.function, **arguments)
-    made: object = (
-        body()
-        if tool.runs == "on_loop"
-        else await in_thread(lambda: _read_through(body()))
-    )
-    while inspect.isawaitable(made) and not _is_observable(made):
-        made = await made
-    items = _items(made)
-    if items is None:
-        return made
-    result: object = None
-    async with AsyncExitStack() as stack:
-        if (aclose := getattr(items, "aclose", None)) is not None:
-            stack.push_async_callback(aclose)
-        async for result in items:
-            progress(result)
-            if sink.stopped:
-                return None
-            if sink.paused:
-                await sink.resumed()
-        if isinstance(items, GeneratorSteps) and items.returned is not None:
-            return items.returned
-    return result
-
-
-def _read_through(made: object) -> object:
-    """Read what a plain function left to be read, while its thread is there to do it.
-
-    ``map`` and generator expressions are lists in waiting.  The generator of a function
-    with ``yield``, that came through a wrapper, is not.
-    """
-    return [*made] if _is_unread(made) else made
-
-
-def _items(made: object) -> AsyncIterator[object] | None:
-    """The items that a function reports; ``None`` if it returned its result."""
-    if _is_observable(made):
-        return iterate(made)
-    if _is_async_iterable(made):
-        return aiter(made)
-    if _is_generator(made):
-        return GeneratorSteps(made)
-    return None
-
-
-def _is_observable(made: object) -> TypeGuard[Observable[object]]:
-    return isinstance(made, Observable)
-
-
-def _is_async_iterable(made: object) -> TypeGuard[AsyncIterable[object]]:
-    return isinstance(made, AsyncIterable)
-
-
-def _is_unread(made: object) -> TypeGuard[Iterator[object]]:
-    if isinstance(made, GeneratorType):
-        return made.gi_code.co_name == "<genexpr>"
-    return isinstance(made, Iterator)
-
-
-def _is_generator(made: object) -> TypeGuard[Generator[object, None, object]]:
-    return isinstance(made, Generator)
-
-
-def _subscribe(
-    tool: AnyTool,
-    arguments: dict[str, object],
-    report: Report,
-    observer: abc.ObserverBase[ToolEvent],
-    scheduler: abc.SchedulerBase | None,
-) -> abc.DisposableBase:
-    """Call a function that returns an observable, and subscribe to that."""
-    result: object = None
-    downstream_failed = False
-
-    def on_next(item: object) -> None:
-        nonlocal result, downstream_failed
-        result = item
-        try:
-            observer.on_next(report.progress(item))
-        except BaseException:
-            downstream_failed = True
-            raise
-
-    def on_error(error: Exception) -> None:
-        # Sources give what a subscriber raises back to it, as if it were theirs.
-        if downstream_failed or isinstance(error, _FATAL):
-            observer.on_error(error)
+    def _report_from_anywhere(self, attempt: int, value: object) -> None:
+        tell = partial(self._progress, attempt, value)
+        if self._tool.runs == "as_stream":
+            tell()  # it runs wherever its scheduler does
         else:
-            end(report.failed(error))
+            call_on(loop_for(self._scheduler), tell)
 
-    def end(event: ToolEvent) -> None:
-        observer.on_next(event)
-        observer.on_completed()
+    def _progress(self, attempt: int, value: object) -> None:
+        if self._open and attempt == self._attempt:
+            self._observer.on_next(self._report.progress(value))
 
-    try:
-        made = tool.function(**arguments)
-    except Exception as error:  # noqa: BLE001 - the tool's, so the model sees it
-        on_error(error)
-        return Disposable()
-    if not _is_observable(made):
-        end(report.finished(made))  # the annotation promised too much
-        return Disposable()
-    return made.subscribe(
-        on_next, on_error, lambda: end(report.finished(result)), scheduler=scheduler
-    )
+    def _close(self, attempt: int) -> bool:
+        """End an attempt; whether nobody else had."""
+        with self._lock:
+            if not self._open or attempt != self._attempt:
+                return False
+            self._open = False
+        self._timer.disposable = None
+        return True
+
+    def _start_clock(self, attempt: int) -> None:
+        assert self._timeout_s is not None
+        self._timer.disposable = self._clock().schedule_relative(
+            self._timeout_s, partial(self._time_out, attempt)
+        )
+
+    def _time_out(self, attempt: int, *_: object) -> None:
+        if self._close(attempt):
+            self._running.disposable = None
+            self._raised(
+                TimeoutError(
+                    f"no result after {self._timeout_s:g} s; nobody waits for it any "
+                    "more, though it may still have its effect"
+                )
+            )
+
+    def _raised(self, error: Exception) -> None:
+        if isinstance(error, self._settings.raises):
+            self._fail(error)
+            return
+        kind = failure_kind(error, self._settings.failures)
+        rules = self._tool.rules
+        if kind == "transient" and self._attempt <= rules.retries:
+            delay_s = rules.retry_delay_s * 2 ** (self._attempt - 1)
+            self._running.disposable = self._clock().schedule_relative(
+                delay_s, self._try
+            )
+            return
+        self._end(self._report.failed(error, kind, attempts=self._attempt))
+
+    def _end(self, event: ToolEvent) -> None:
+        self._observer.on_next(event)
+        self._observer.on_completed()
+
+    def _fail(self, error: Exception) -> None:
+        self._observer.on_error(error)
+
+    def _clock(self) -> abc.SchedulerBase:
+        return self._scheduler or LoopScheduler(loop_for(None))
+
+    def _longest(self) -> float | None:
+        own = self._tool.rules.timeout_s
+        longest = self._settings.timeout_s if own is None else own
+        deadline = self._settings.deadline
+        if deadline is None:
+            return longest
+        left = max((deadline - self._clock().now).total_seconds(), 0.001)
+        return left if longest is None else min(left, longest)

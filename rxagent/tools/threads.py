@@ -7,8 +7,12 @@ import contextvars
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
+
+from rxagent.runtime import call_on
 
 __all__ = ["GeneratorSteps", "in_thread"]
 
@@ -22,17 +26,30 @@ class _Raised:
     error: Exception
 
 
-async def in_thread(function: Callable[[], T]) -> T:
+async def in_thread(
+    function: Callable[[], T],
+    began: Callable[[], None] | None = None,
+    *,
+    pool: ThreadPoolExecutor | None = None,
+) -> T:
     """Call ``function`` in a worker thread, with the context variables of the caller.
 
     Cancelling stops the waiting, not the function: no thread can be stopped.  What it
     raises then is logged.
+
+    Args:
+        function: Runs there.
+        began: Called on the loop, when ``function`` begins.
+        pool: Of whose threads; by default the loop's own.
     """
+    loop = asyncio.get_running_loop()
     abandoned = False
 
     def call() -> T | _Raised:
         # Carried as a value: a future cannot hold StopIteration, and takes the
         # CancelledError of somebody else's future for its own.
+        if began is not None:
+            call_on(loop, began)
         try:
             return function()
         except Exception as error:  # noqa: BLE001 - raised again where it is awaited
@@ -41,7 +58,8 @@ async def in_thread(function: Callable[[], T]) -> T:
             return _Raised(error)
 
     try:
-        outcome = await asyncio.to_thread(call)
+        variables = contextvars.copy_context()
+        outcome = await loop.run_in_executor(pool, partial(variables.run, call))
     except asyncio.CancelledError:
         abandoned = True
         raise

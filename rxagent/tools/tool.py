@@ -14,6 +14,7 @@ from typing import (
     TypeAlias,
     TypeGuard,
     TypeVar,
+    Unpack,
     get_origin,
     overload,
 )
@@ -24,6 +25,7 @@ from rxagent.errors import ConfigurationError
 from rxagent.requests import JsonSchema, ToolSpec
 from rxagent.tools.arguments import ArgumentsCheck
 from rxagent.tools.docstring import read_docstring
+from rxagent.tools.rules import Declared, ToolRules
 from rxagent.tools.schema import schema_of
 from rxagent.tools.signature import (
     context_parameter,
@@ -59,6 +61,7 @@ class Tool(ToolSpec, Generic[P, R_co]):
         check: Turns the object that the model wrote into keyword arguments.
         context_parameter: The function's parameter that takes a `ToolContext`.
         runs: In a worker thread, on the event loop, or as the observable it returns.
+        rules: What its author declares about running it.
 
     Raises:
         ConfigurationError: If a provider would refuse the name.
@@ -68,6 +71,7 @@ class Tool(ToolSpec, Generic[P, R_co]):
     check: ArgumentsCheck = field(repr=False, compare=False)
     context_parameter: str | None = field(default=None, repr=False)
     runs: _Runs = field(default="in_thread", repr=False)
+    rules: ToolRules = field(default_factory=ToolRules, repr=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -84,6 +88,7 @@ class Tool(ToolSpec, Generic[P, R_co]):
         name: str,
         description: str,
         parameters: JsonSchema,
+        **rules: Unpack[Declared],
     ) -> Tool[Q, R]:
         """Make a tool of a function and a JSON Schema that is there already.
 
@@ -96,13 +101,14 @@ class Tool(ToolSpec, Generic[P, R_co]):
             name: As the model writes it.
             description: What it does and when to use it.
             parameters: JSON Schema of an object, Draft 2020-12.
+            **rules: How to run it; see `ToolRules`.
 
         Returns:
             The tool.
 
         Raises:
-            ConfigurationError: If ``parameters`` is no such schema, or has a property
-                with the name of the context's parameter.
+            ConfigurationError: If a rule makes no sense, or ``parameters`` is no such
+                schema, or has a property with the name of the context's parameter.
         """
         # jsonschema costs a tenth of a second, and most programs never need it.
         from rxagent.tools.json_schema import check_against
@@ -122,6 +128,7 @@ class Tool(ToolSpec, Generic[P, R_co]):
             check=check_against(parameters, tool=name),
             context_parameter=injected,
             runs=_runs(function),
+            rules=ToolRules(**rules),
         )
 
 
@@ -140,10 +147,14 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
+    **rules: Unpack[Declared],
 ) -> Tool[P, R]: ...
 @overload
 def tool(
-    *, name: str | None = None, description: str | None = None
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    **rules: Unpack[Declared],
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(
     function: Callable[P, R] | None = None,
@@ -151,6 +162,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
+    **rules: Unpack[Declared],
 ) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
     """Make a tool of a function.
 
@@ -176,17 +188,21 @@ def tool(
             arguments the model neither sees nor sets.
         name: As the model writes it; else the function's.
         description: What it does and when to use it; else from the docstring.
+        **rules: How to run it: ``serial``, ``timeout_s``, ``retries``,
+            ``retry_delay_s``, ``return_direct``, ``needs_approval``; see `ToolRules`.
 
     Returns:
         The tool; with options alone, the decorator that makes it.
 
     Raises:
-        ConfigurationError: If a provider would refuse the name, or a parameter cannot
-            be given by name, has no annotation, or one that JSON cannot express.
+        ConfigurationError: If a rule makes no sense, a provider would refuse the name,
+            or a parameter cannot be given by name, has no annotation, or one that JSON
+            cannot express.
     """
+    declared = ToolRules(**rules)
     if function is None:
-        return partial(_make, name=name, description=description)
-    return _make(function, name=name, description=description)
+        return partial(_make, name=name, description=description, rules=declared)
+    return _make(function, name=name, description=description, rules=declared)
 
 
 def check_name(name: str) -> None:
@@ -203,7 +219,11 @@ def check_name(name: str) -> None:
 
 
 def _make(
-    function: Callable[P, R], *, name: str | None, description: str | None
+    function: Callable[P, R],
+    *,
+    name: str | None,
+    description: str | None,
+    rules: ToolRules,
 ) -> Tool[P, R]:
     _check_function(function)
     origin = origin_of(function)
@@ -231,6 +251,7 @@ def _make(
         check=check,
         context_parameter=injected[0] if injected else None,
         runs=_runs(function),
+        rules=rules,
     )
 
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import reactivex
@@ -47,7 +47,7 @@ from rxagent.testing import (
     assert_grammar,
     tool_call,
 )
-from rxagent.tools import Tool, ToolContext, tool
+from rxagent.tools import Tool, ToolContext, concurrent, tool
 from rxagent.types import Advisor, Exchange
 from rxagent.usage import Usage
 from tests.marbles import Letters, comparable, drawn, emitted
@@ -211,7 +211,7 @@ def test_no_more_calls_run_at_once_than_allowed() -> None:
     agent = Agent(
         ScriptedModel(Reply(calls=calls), "done"),
         tools=[slow],
-        advisors=[tool_loop(max_concurrency=2)],
+        advisors=[tool_loop(executor=concurrent(max_concurrency=2))],
     )
 
     got = scheduler.start(lambda: agent.stream("go"))
@@ -349,7 +349,7 @@ def assert_paired(messages: Sequence[Message]) -> None:
 
 @pytest.mark.parametrize(
     ("option", "value", "least"),
-    [("max_rounds", 0, 1), ("max_concurrency", 0, 1), ("max_result_chars", 99, 100)],
+    [("max_rounds", 0, 1), ("max_calls", 0, 1), ("max_result_chars", 99, 100)],
 )
 def test_a_limit_too_low_is_refused_when_built(
     option: str, value: int, least: int
@@ -357,7 +357,7 @@ def test_a_limit_too_low_is_refused_when_built(
     """S000-34."""
     says = f"{option} must be {least} or more, got {value}"
     with pytest.raises(ConfigurationError, match=says):
-        tool_loop(**{option: value})
+        cast("Any", tool_loop)(**{option: value})
 
 
 def test_tools_see_one_snapshot_of_the_context_in_every_round() -> None:
@@ -425,7 +425,11 @@ def test_a_thousand_synchronous_rounds_keep_the_stack_flat() -> None:
         return just("ok")
 
     model = ScriptedModel(*([Reply(calls=(tool_call("step"),))] * rounds), "done")
-    agent = Agent(model, tools=[step], advisors=[tool_loop(max_rounds=rounds + 1)])
+    agent = Agent(
+        model,
+        tools=[step],
+        advisors=[tool_loop(max_rounds=None, max_calls=None, max_calls_per_tool=None)],
+    )
 
     events: list[ChatEvent] = []
     errors: list[Exception] = []

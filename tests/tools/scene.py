@@ -5,10 +5,11 @@ from __future__ import annotations
 from reactivex import Observable
 
 from rxagent.context import Context
+from rxagent.errors import FailureKind
 from rxagent.events import ToolFinished, ToolProgress, ToolStarted
 from rxagent.messages import ToolCall, ToolMessage, UserPart
 from rxagent.requests import Origin, ToolSpec
-from rxagent.tools import ToolEvent, run_call, tool_index
+from rxagent.tools import CallSettings, ToolEvent, run_call, tool_index
 
 CONTEXT = Context({"user": "eva"})
 ORIGIN = Origin(run_id="run", path=("agent",), round=2)
@@ -26,7 +27,7 @@ def answer(
         tool_index(tools),
         context=CONTEXT,
         origin=ORIGIN,
-        max_result_chars=max_result_chars,
+        settings=CallSettings(max_result_chars=max_result_chars),
     )
 
 
@@ -44,6 +45,12 @@ def finished(call: ToolCall, *shown: str | UserPart, value: object) -> ToolFinis
     )
 
 
-def failed(call: ToolCall, text: str) -> ToolFinished:
+def failed(
+    call: ToolCall, text: str, *, kind: FailureKind = "semantic", attempts: int = 1
+) -> ToolFinished:
     message = ToolMessage.of(text, call=call, is_error=True)
-    return ToolFinished(call=call, message=message)
+    return ToolFinished(call=call, message=message, failure=kind, attempts=attempts)
+
+
+def refused(call: ToolCall, text: str) -> ToolFinished:
+    return failed(call, text, attempts=0)

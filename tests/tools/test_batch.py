@@ -20,7 +20,15 @@ from rxagent.messages import ToolCall
 from rxagent.operators import just
 from rxagent.requests import ToolSpec
 from rxagent.runtime import block, iterate
-from rxagent.tools import ToolContext, ToolEvent, run_batch, tool, tool_index
+from rxagent.tools import (
+    CallSettings,
+    ToolContext,
+    ToolEvent,
+    concurrent,
+    run_batch,
+    tool,
+    tool_index,
+)
 from tests.tools.scene import (
     CONTEXT,
     ORIGIN,
@@ -28,6 +36,7 @@ from tests.tools.scene import (
     failed,
     finished,
     progress,
+    refused,
     started,
 )
 
@@ -48,8 +57,8 @@ def batch(
         tool_index(tools),
         context=CONTEXT,
         origin=ORIGIN,
-        max_concurrency=max_concurrency,
-        max_result_chars=max_result_chars,
+        executor=concurrent(max_concurrency=max_concurrency),
+        settings=CallSettings(max_result_chars=max_result_chars),
     )
 
 
@@ -149,9 +158,9 @@ def test_a_call_that_fails_keeps_its_siblings() -> None:
         on_next(200, started(calls[1])),
         on_next(200, failed(calls[1], "ValueError: disk full")),
         on_next(
-            200, failed(calls[2], "there is no tool 'nope'; the tools are: slow, boom")
+            200, refused(calls[2], "there is no tool 'nope'; the tools are: slow, boom")
         ),
-        on_next(200, failed(calls[3], f"{unfit}\n{unknown}")),
+        on_next(200, refused(calls[3], f"{unfit}\n{unknown}")),
         on_next(280, progress(calls[0], 0)),
         on_next(280, finished(calls[0], "0", value=0)),
         on_completed(280),
@@ -308,7 +317,7 @@ def test_a_thousand_synchronous_calls_cost_no_stack() -> None:
 
 @pytest.mark.parametrize("bound", [0, -1])
 def test_a_bound_below_one_is_refused_at_the_call(bound: int) -> None:
-    with pytest.raises(ValueError, match="max_concurrency must be at least 1"):
+    with pytest.raises(ValueError, match="at least 1 call must run at a time"):
         batch([], now, max_concurrency=bound)
 
 
@@ -516,9 +525,9 @@ def test_a_call_that_is_refused_takes_its_place_in_the_queue() -> None:
 
     said = "there is no tool 'nope'; the tools are: now"
     assert events == [
-        failed(calls[0], said),
+        refused(calls[0], said),
         started(calls[1]),
         progress(calls[1], "a"),
         finished(calls[1], "a", value="a"),
-        failed(calls[2], said),
+        refused(calls[2], said),
     ]

@@ -18,9 +18,9 @@ from tests.tools.scene import (
     ORIGIN,
     answer,
     calling,
-    failed,
     finished,
     progress,
+    refused,
     started,
 )
 
@@ -65,7 +65,7 @@ def refusal(call: ToolCall, *tools: ToolSpec) -> str:
     (event,) = heard(answer(call, *tools))
     assert isinstance(event, ToolFinished)
     assert ran == []
-    assert event == failed(call, event.message.text)
+    assert event == refused(call, event.message.text)
     return event.message.text
 
 
@@ -231,7 +231,7 @@ def test_refusals_keep_the_limit_too() -> None:
 
 
 def test_a_limit_without_room_for_a_note_is_refused_at_the_call() -> None:
-    with pytest.raises(ValueError, match="max_result_chars must be at least 100"):
+    with pytest.raises(ValueError, match="max_result_chars must be 100 or more"):
         answer(calling("book"), book, max_result_chars=99)
 
 

@@ -9,7 +9,7 @@ from reactivex import Observable
 from reactivex.testing.marbles import marbles_testing
 
 from rxagent.messages import ToolCall
-from rxagent.tools import run_batch, run_call, tool, tool_index
+from rxagent.tools import concurrent, run_batch, run_call, tool, tool_index
 from tests.marbles import drawn
 from tests.tools.scene import CONTEXT, ORIGIN, calling, finished, progress, started
 
@@ -63,7 +63,7 @@ def test_a_batch_starts_and_finishes_as_drawn() -> None:
                 tool_index(map(made, "abc")),
                 context=CONTEXT,
                 origin=ORIGIN,
-                max_concurrency=2,
+                executor=concurrent(max_concurrency=2),
             )
         )
         assert got == exp(expected, letters, None)

@@ -54,6 +54,9 @@ async def add(a: int, b: int, note: str) -> int:
     return w.add(a, b, note)
 
 
+UNLIMITED = tool_loop(max_rounds=None, max_calls=None, max_calls_per_tool=None)
+
+
 class Driver(Base):
     supports = frozenset({"stream", "chat", "tools"})
     middleware = {"stream": "one more after(transduce(no-op))"}
@@ -73,7 +76,7 @@ class Driver(Base):
         key = (url, bool(tools))
         if key not in self.agents:
             steps = [after(transduce(Same)) for _ in range(ADVISORS + self.middlewares)]
-            loop = [tool_loop(max_rounds=1000)] if tools else []
+            loop = [UNLIMITED] if tools else []
             self.agents[key] = Agent(
                 OpenAIChat(
                     model=w.MODEL, base_url=url, api_key="x", client=self.own_client

@@ -1,0 +1,201 @@
+"""The limits of one turn: what they are, and which calls they stop."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
+
+from rxagent.errors import ConfigurationError
+from rxagent.messages import ToolCall
+from rxagent.responses import ChatResponse, Limit
+from rxagent.usage import Usage
+
+OnLimit: TypeAlias = Literal["finish", "raise", "tell"]
+"""End the turn with what it has, raise, or tell the model, so that it can answer."""
+
+Cost: TypeAlias = Callable[[Usage, str | None], float]
+"""What the tokens of an answer cost; gets the model's name, in the provider's words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnLimits:
+    """See `tool_loop`."""
+
+    max_rounds: int | None
+    max_calls: int | None
+    max_calls_per_tool: int | Mapping[str, int | None] | None
+    max_identical_calls: int | None
+    max_tokens: int | None
+    max_cost: float | None
+    cost: Cost | None
+    max_seconds: float | None
+    on_limit: OnLimit | Mapping[str, OnLimit]
+
+    def __post_init__(self) -> None:
+        per_tool = self.max_calls_per_tool
+        numbers: list[tuple[str, float | None]] = [
+            ("max_rounds", self.max_rounds),
+            ("max_calls", self.max_calls),
+            ("max_identical_calls", self.max_identical_calls),
+            ("max_tokens", self.max_tokens),
+        ]
+        if isinstance(per_tool, Mapping):
+            numbers += [(f"max_calls_per_tool[{n!r}]", v) for n, v in per_tool.items()]
+        else:
+            numbers.append(("max_calls_per_tool", per_tool))
+        for name, number in numbers:
+            if number is not None and number < 1:
+                raise ConfigurationError(f"{name} must be 1 or more, got {number}")
+        for name, amount in (
+            ("max_cost", self.max_cost),
+            ("max_seconds", self.max_seconds),
+        ):
+            if amount is not None and not amount > 0:
+                raise ConfigurationError(f"{name} must be more than 0, got {amount}")
+        if (self.max_cost is None) != (self.cost is None):
+            raise ConfigurationError(
+                "max_cost needs cost=, a function from usage and model to an amount, "
+                "and cost needs max_cost"
+            )
+        if isinstance(self.on_limit, Mapping):
+            known = {name for name in self.__slots__ if name.startswith("max_")}
+            if unknown := sorted(self.on_limit.keys() - known):
+                raise ConfigurationError(
+                    f"on_limit names {', '.join(unknown)}; the limits are "
+                    f"{', '.join(sorted(known))}"
+                )
+
+    def reaction(self, limit: Limit) -> OnLimit:
+        """What happens when ``limit`` is reached."""
+        if isinstance(self.on_limit, Mapping):
+            return self.on_limit.get(limit.name, "finish")
+        return self.on_limit
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A limit that was reached.
+
+    Args:
+        limit: For the caller, with what to do about it.
+        told: For the model.
+    """
+
+    limit: Limit
+    told: str
+
+
+class LimitWatch:
+    """Counts for one turn.
+
+    Args:
+        limits: Of the loop.
+        started: When the turn began, by the clock of its stream.
+        called: Calls that were made before a pause, by the name of the tool.
+    """
+
+    def __init__(
+        self, limits: TurnLimits, *, started: datetime, called: Mapping[str, int]
+    ) -> None:
+        self._limits = limits
+        self._started = started
+        self._cost = 0.0
+        self._identical: Counter[tuple[str, str]] = Counter()
+        self.called: Counter[str] = Counter(called)
+        """Calls of this turn that ran, by the name of their tool."""
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the turn has to end."""
+        seconds = self._limits.max_seconds
+        return None if seconds is None else self._started + timedelta(seconds=seconds)
+
+    def charge(self, response: ChatResponse) -> None:
+        """Take the cost of an answer."""
+        if self._limits.cost is not None:
+            self._cost += self._limits.cost(response.usage, response.model)
+
+    def of_turn(self, *, rounds: int, usage: Usage, now: datetime) -> Breach | None:
+        """What leaves no further round; ``None`` if there is room.
+
+        Args:
+            rounds: Whose tools have run.
+            usage: Of all answers.
+            now: By the clock of the stream.
+        """
+        limits = self._limits
+        if limits.max_rounds is not None and rounds >= limits.max_rounds:
+            return _breach(
+                "max_rounds",
+                limits.max_rounds,
+                f"{limits.max_rounds} rounds of tools and still no answer",
+                "raise max_rounds, or give the model fewer tools",
+            )
+        spent = usage.total_tokens or 0
+        if limits.max_tokens is not None and spent >= limits.max_tokens:
+            return _breach(
+                "max_tokens",
+                limits.max_tokens,
+                f"the turn has taken {spent} tokens",
+                "raise max_tokens, or shorten the conversation",
+            )
+        if limits.max_cost is not None and self._cost >= limits.max_cost:
+            return _breach(
+                "max_cost",
+                limits.max_cost,
+                f"the turn has cost {self._cost:g}",
+                "raise max_cost, or take a cheaper model",
+            )
+        deadline = self.deadline
+        if deadline is not None and now >= deadline:
+            assert limits.max_seconds is not None
+            return _breach(
+                "max_seconds",
+                limits.max_seconds,
+                f"the turn has taken {(now - self._started).total_seconds():.1f} s",
+                "raise max_seconds, or give slow tools a timeout_s",
+            )
+        return None
+
+    def of_calls(self, calls: Sequence[ToolCall]) -> list[Breach | None]:
+        """For each call of a batch the limit that stops it; the others are counted."""
+        return [self._of_call(call) for call in calls]
+
+    def _of_call(self, call: ToolCall) -> Breach | None:
+        limits, name = self._limits, call.name
+        per_tool = limits.max_calls_per_tool
+        longest = per_tool.get(name) if isinstance(per_tool, Mapping) else per_tool
+        if limits.max_calls is not None and self.called.total() >= limits.max_calls:
+            return _breach(
+                "max_calls",
+                limits.max_calls,
+                f"{limits.max_calls} tool calls have been made in this turn",
+                "raise max_calls",
+            )
+        if longest is not None and self.called[name] >= longest:
+            return _breach(
+                "max_calls_per_tool",
+                longest,
+                f"tool {name!r} has been called {longest} times in this turn",
+                "raise max_calls_per_tool",
+            )
+        same = self._identical[name, call.arguments]
+        most = limits.max_identical_calls
+        if most is not None and same >= most:
+            return _breach(
+                "max_identical_calls",
+                most,
+                f"tool {name!r} has been called {most} times with these arguments",
+                "raise max_identical_calls, or make its result clearer",
+            )
+        self.called[name] += 1
+        self._identical[name, call.arguments] += 1
+        return None
+
+
+def _breach(name: str, value: float, happened: str, advice: str) -> Breach:
+    limit = Limit(name=name, value=value, message=f"stopped: {happened}; {advice}")
+    return Breach(limit, f"the call did not run: {happened}; answer with what you have")

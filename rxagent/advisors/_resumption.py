@@ -1,0 +1,55 @@
+"""How a paused turn comes back into the chain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rxagent.context import Key
+from rxagent.decisions import Approve, Decision, Reject, Reply
+from rxagent.errors import RequestError
+from rxagent.snapshots import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """A paused turn, and what has been decided about its calls, by their ids."""
+
+    snapshot: Snapshot
+    decisions: Mapping[str, Decision]
+
+    def check(self) -> None:
+        """Refuse decisions that do not fit a paused turn.
+
+        Raises:
+            RequestError: If one is missing, is about another call, or is of a kind that
+                makes no sense there.
+        """
+        pending = set(self.snapshot.pending)
+        if unknown := sorted(self.decisions.keys() - pending):
+            raise RequestError(
+                f"decisions about calls that do not wait: {', '.join(unknown)}; "
+                f"these wait: {', '.join(self.snapshot.pending)}"
+            )
+        missing = [each for each in self.snapshot.pending if each not in self.decisions]
+        if missing and self.snapshot.reason != "environment":
+            raise RequestError(
+                f"no decision about {', '.join(missing)}; "
+                "each call that waits needs one"
+            )
+        kinds = {
+            "approval": (Approve, Reject, Reply),
+            "environment": (Approve, Reject),
+            "client": (Reply, Reject),
+        }[self.snapshot.reason]
+        for call_id, decision in self.decisions.items():
+            if not isinstance(decision, kinds):
+                raise RequestError(
+                    f"{type(decision).__name__} makes no sense for the call "
+                    f"{call_id!r}, which waits because of {self.snapshot.reason!r}; it "
+                    "takes " + " or ".join(kind.__name__ for kind in kinds)
+                )
+
+
+RESUME = Key("rxagent.resume", Resumption)
+"""With which `Agent.resume` comes in."""

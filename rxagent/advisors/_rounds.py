@@ -1,0 +1,271 @@
+"""The rounds of one turn: which stream follows which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from reactivex import Observable
+
+from rxagent.advisors._approvals import ApprovalPolicy
+from rxagent.advisors._call_limits import Breach, TurnLimits
+from rxagent.advisors._resumption import Resumption
+from rxagent.advisors._turn import Turn
+from rxagent.decisions import Approve, Decision, Reject, Reply
+from rxagent.errors import LimitError, SnapshotError
+from rxagent.events import ChatEvent, ToolFinished
+from rxagent.messages import ToolCall, ToolMessage
+from rxagent.operators import concat_each, just
+from rxagent.snapshots import Claim
+from rxagent.tools import CallSettings, Executor, run_batch
+from rxagent.tools.report import Report
+from rxagent.tools.tool import is_tool
+from rxagent.wire.json_text import dump_json
+
+OnEnvironment: TypeAlias = Literal["proceed", "pause"]
+
+
+class Rounds:
+    """What comes after what in a turn.
+
+    Args:
+        turn: What it has come to.
+        ask: Asks the model the turn's request.
+        now: The time, by the clock of the stream.
+        limits: Of the turn.
+        approvals: Which calls need approval, and whose.
+        executor: Runs the calls of a round.
+        settings: How each is run.
+        on_environment: Whether failures of the environment pause the turn.
+    """
+
+    def __init__(
+        self,
+        turn: Turn,
+        *,
+        ask: Callable[[], Observable[ChatEvent]],
+        now: Callable[[], datetime],
+        limits: TurnLimits,
+        approvals: ApprovalPolicy,
+        executor: Executor | None,
+        settings: CallSettings,
+        on_environment: OnEnvironment | None,
+    ) -> None:
+        self.ask = ask
+        self._turn = turn
+        self._now = now
+        self._limits = limits
+        self._approvals = approvals
+        self._executor = executor
+        self._settings = settings
+        self._on_environment = on_environment
+        self._batch_runs = False
+        self._breach: Breach | None = None  # that ends the turn after this batch
+        self._was_told = False  # that no tools are left
+
+    def hear(self, _: None, event: ChatEvent) -> None:
+        """Take what a round or a batch emits."""
+        self._turn.remember(event)
+
+    def again(self, _: None) -> Observable[ChatEvent] | None:
+        """What follows the stream that has just completed."""
+        if self._turn.is_over:
+            return None
+        if self._batch_runs:
+            self._batch_runs = False
+            return self._after_batch()
+        return self._check_limits()
+
+    def resume(self, paused: Resumption, claim: Claim) -> Observable[ChatEvent]:
+        """Go on with the calls of a paused turn.
+
+        Raises:
+            RequestError: If the decisions do not fit the pause.
+            SnapshotError: If it has been resumed before.
+        """
+        snapshot, decisions = paused.snapshot, paused.decisions
+        turn = self._turn
+        paused.check()
+        if not claim(snapshot.id):
+            raise SnapshotError(
+                f"the paused turn {snapshot.id} has been resumed already; "
+                "what a resumed turn did cannot be done twice"
+            )
+        if snapshot.reason == "environment":
+            for call in turn.failed_calls():
+                if isinstance(decisions.get(call.id), Approve):
+                    turn.forget(call)
+                else:
+                    turn.accept(call)
+            return self._run(turn.open_calls, {})
+        return self._run(turn.open_calls, decisions)
+
+    def _check_limits(self) -> Observable[ChatEvent]:
+        """Run the calls of a round that no limit stops."""
+        turn = self._turn
+        stopped: list[tuple[ToolCall, Breach]] = []
+        free: list[ToolCall] = []
+        for call, breach in zip(
+            turn.calls, turn.watch.of_calls(turn.calls), strict=True
+        ):
+            if breach is None:
+                free.append(call)
+            else:
+                stopped.append((call, breach))
+        for _, breach in stopped:
+            reaction = self._limits.reaction(breach.limit)
+            if reaction == "raise":
+                raise self._limit_error(breach)
+            if reaction == "finish" or self._was_told:
+                self._breach = breach
+        if self._was_told and self._breach is None:
+            self._breach = self._turn_limit()
+        if self._breach is not None:
+            end = self._breach
+            return self._refused([(call, end) for call in turn.calls])
+        return self._in_turn(
+            self._refused(stopped) if stopped else None,
+            self._check_approvals(free) if free else None,
+        )
+
+    def _check_approvals(self, calls: Sequence[ToolCall]) -> Observable[ChatEvent]:
+        turn, approvals = self._turn, self._approvals
+        waiting = [
+            call
+            for call in calls
+            if approvals.concerns(call, turn.tools.get(call.name), turn.request.context)
+        ]
+        if not waiting:
+            return self._run(calls, {})
+        if approvals.approve is None:
+            return just(turn.paused("approval", waiting))
+        decisions: dict[str, Decision] = {}
+        undecided: list[ToolCall] = []
+
+        def decided(call: ToolCall, decision: Decision | None) -> None:
+            if decision is None:
+                undecided.append(call)
+            else:
+                decisions[call.id] = decision
+
+        def then(_: None) -> Observable[ChatEvent]:
+            if undecided:
+                return just(turn.paused("approval", waiting))
+            return self._run(calls, decisions)
+
+        asked = approvals.ask(waiting, origin=turn.request.origin, decided=decided)
+        return self._in_turn(asked, just(None).pipe(concat_each(then)))
+
+    def _run(
+        self, calls: Sequence[ToolCall], decisions: Mapping[str, Decision]
+    ) -> Observable[ChatEvent]:
+        """Run calls as it was decided; those that somebody else runs stay open."""
+        turn = self._turn
+        answered: list[ToolFinished] = []
+        ready: list[ToolCall] = []
+        for call in calls:
+            decision = decisions.get(call.id, Approve())
+            match decision:
+                case Reject(reason=reason):
+                    said = f"the call was declined: {reason}" if reason else ""
+                    answered.append(
+                        self._report(call).refused(said or "the call was declined")
+                    )
+                case Reply(content):
+                    parts = (content,) if isinstance(content, str) else content
+                    message = ToolMessage.of(*parts, call=call)
+                    answered.append(
+                        ToolFinished(
+                            call=call,
+                            message=message,
+                            value=content,
+                            attempts=0,
+                            origin=turn.request.origin,
+                        )
+                    )
+                case Approve(arguments=arguments) if arguments is not None:
+                    text = dump_json(dict(arguments)).decode()
+                    ready.append(turn.edited(call, text))
+                case Approve():
+                    ready.append(call)
+        here = [call for call in ready if self._runs_here(call)]
+        self._batch_runs = True
+        batch = run_batch(
+            here,
+            turn.tools,
+            context=turn.request.context,
+            origin=turn.request.origin,
+            messages=(*turn.request.messages, turn.response.message),
+            executor=self._executor,
+            settings=self._settings,
+        )
+        return self._in_turn(just(*answered), batch) if answered else batch
+
+    def _runs_here(self, call: ToolCall) -> bool:
+        spec = self._turn.tools.get(call.name)
+        return spec is None or is_tool(spec)  # an unknown one is answered here
+
+    def _after_batch(self) -> Observable[ChatEvent]:
+        turn = self._turn
+        turn.fold_state()
+        if elsewhere := turn.open_calls:
+            return just(turn.paused("client", elsewhere))
+        failed = turn.failed_calls()
+        if failed and self._pauses_on_environment():
+            return just(turn.paused("environment", failed))
+        if self._breach is not None:
+            return just(turn.limited(self._breach.limit))
+        if (direct := turn.returned_direct()) is not None:
+            return just(direct)
+        breach = self._turn_limit(one_more=True)
+        if breach is None:
+            turn.next_round()
+            return self.ask()
+        match self._limits.reaction(breach.limit):
+            case "raise":
+                raise self._limit_error(breach)
+            case "finish":
+                return just(turn.limited(breach.limit))
+            case "tell":
+                turn.next_round()
+                turn.answer_now()
+                self._was_told = True
+                return self.ask()
+
+    def _pauses_on_environment(self) -> bool:
+        if self._on_environment is None:
+            return self._approvals.are_used_for(self._turn.tools.values())
+        return self._on_environment == "pause"
+
+    def _turn_limit(self, *, one_more: bool = False) -> Breach | None:
+        turn = self._turn
+        return turn.watch.of_turn(
+            rounds=turn.rounds + one_more, usage=turn.usage, now=self._now()
+        )
+
+    def _limit_error(self, breach: Breach) -> LimitError:
+        limit = breach.limit
+        return LimitError(
+            limit.message, name=limit.name, value=limit.value, usage=self._turn.usage
+        )
+
+    def _refused(
+        self, stopped: Sequence[tuple[ToolCall, Breach]]
+    ) -> Observable[ChatEvent]:
+        self._batch_runs = True
+        return just(
+            *(self._report(call).refused(breach.told) for call, breach in stopped)
+        )
+
+    def _report(self, call: ToolCall) -> Report:
+        origin, most = self._turn.request.origin, self._settings.max_result_chars
+        return Report(call=call, origin=origin, max_chars=most)
+
+    @staticmethod
+    def _in_turn(*streams: Observable[ChatEvent] | None) -> Observable[ChatEvent]:
+        """One stream after the other."""
+        there = [each for each in streams if each is not None]
+        if len(there) == 1:
+            return there[0]
+        return just(*there).pipe(concat_each(lambda each: each))

@@ -1,0 +1,38 @@
+"""The function of a tool that is an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reactivex import Observable
+from reactivex import operators as ops
+
+from rxagent.events import ChatEvent, Finished
+from rxagent.messages import UserMessage
+from rxagent.requests import ChatRequest
+from rxagent.tools import ToolContext
+
+__all__ = ["asking"]
+
+
+def asking(
+    stream: Callable[[ChatRequest], Observable[ChatEvent]],
+) -> Callable[[str, ToolContext], Observable[object]]:
+    """Make a function that asks an agent on behalf of another one.
+
+    Args:
+        stream: Of the agent.
+
+    Returns:
+        A function from a prompt to what the agent does, and its response at the end.
+    """
+
+    def ask(prompt: str, caller: ToolContext) -> Observable[object]:
+        request = ChatRequest(messages=(UserMessage.of(prompt),), origin=caller.origin)
+        return stream(request).pipe(ops.map(_answer_or_event))
+
+    return ask
+
+
+def _answer_or_event(event: ChatEvent) -> object:
+    return event.response if isinstance(event, Finished) else event

@@ -1,0 +1,109 @@
+"""A paused turn as a value, and who may resume it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+from uuid import uuid4
+
+from rxagent.errors import SnapshotError
+from rxagent.messages import AssistantMessage, Message, ToolMessage
+from rxagent.requests import Origin
+from rxagent.usage import Usage
+
+__all__ = [
+    "Claim",
+    "PauseReason",
+    "Snapshot",
+    "claims_in_folder",
+    "claims_in_memory",
+]
+
+PauseReason: TypeAlias = Literal["approval", "environment", "client"]
+"""Calls wait for approval, failed for reasons a person must mend, or run elsewhere."""
+
+Claim: TypeAlias = Callable[[str], bool]
+"""Takes the id of a snapshot; true for the first who asks, and for nobody else."""
+
+
+def _new_id() -> str:
+    return uuid4().hex
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A turn that waits, as plain data: no code, no client, no secret of the caller.
+
+    Of the context it holds what tools have written, and nothing that the caller passed
+    in: pass that again with ``agent.resume``.
+
+    Args:
+        reason: Why the turn waits.
+        pending: Ids of the calls that need a decision.
+        messages: The conversation up to the answer that called, that one not included.
+        message: The answer that called.
+        results: Of the calls that are done.
+        transcript: What the turn has added, that answer included.
+        usage: Tokens so far.
+        response_id: The provider's id of that answer.
+        model: That gave it.
+        origin: The run, and the round in which it paused.
+        state: What tools have written, by the names of the keys.
+        called: How often each tool has been called in this turn, by name.
+        id: One for each pause.
+        version: Of this format.
+    """
+
+    reason: PauseReason
+    pending: tuple[str, ...]
+    messages: tuple[Message, ...]
+    message: AssistantMessage
+    results: tuple[ToolMessage, ...] = ()
+    transcript: tuple[Message, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    response_id: str | None = None
+    model: str | None = None
+    origin: Origin = field(default_factory=Origin)
+    state: Mapping[str, object] = field(default_factory=dict[str, object])
+    called: Mapping[str, int] = field(default_factory=dict[str, int])
+    id: str = field(default_factory=_new_id)
+    version: Literal[1] = 1
+
+
+def claims_in_memory() -> Claim:
+    """Make a claim for one process: each snapshot can be resumed once in it."""
+    claimed: set[str] = set()
+    lock = threading.Lock()
+
+    def claim(snapshot_id: str) -> bool:
+        with lock:
+            is_first = snapshot_id not in claimed
+            claimed.add(snapshot_id)
+        return is_first
+
+    return claim
+
+
+def claims_in_folder(folder: str | os.PathLike[str]) -> Claim:
+    """Make a claim that holds for every process that sees ``folder``, and later on.
+
+    Args:
+        folder: Made if it is not there; gets an empty file for each snapshot.
+    """
+
+    def claim(snapshot_id: str) -> bool:
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        if not snapshot_id.isalnum():
+            raise SnapshotError(f"{snapshot_id!r} is not the id of a snapshot")
+        try:
+            (place / snapshot_id).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+    return claim

@@ -1,0 +1,47 @@
+"""In which way a tool failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import BrokenExecutor
+from typing import TypeAlias
+
+from rxagent.errors import (
+    AuthenticationError,
+    FailureKind,
+    ModelError,
+    ToolFailedError,
+)
+
+__all__ = ["Failures", "failure_kind"]
+
+Failures: TypeAlias = Mapping[type[Exception], FailureKind]
+"""Kinds by the type of an exception; the nearest base class counts."""
+
+
+def failure_kind(error: Exception, failures: Failures) -> FailureKind:
+    """Tell in which way a tool failed.
+
+    What the exception says of itself comes first (`ToolFailedError`), then
+    ``failures``, then what is known of models and networks.  All else is semantic: the
+    model can do better.
+
+    Args:
+        error: What the tool raised.
+        failures: The caller's table.
+
+    Returns:
+        The kind of failure.
+    """
+    if isinstance(error, ToolFailedError):
+        return error.kind
+    for base in type(error).__mro__:
+        if base in failures:
+            return failures[base]
+    match error:
+        case AuthenticationError() | BrokenExecutor():
+            return "environment"
+        case ModelError(retryable=True) | ConnectionError() | TimeoutError():
+            return "transient"
+        case _:
+            return "semantic"

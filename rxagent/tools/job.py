@@ -1,0 +1,90 @@
+"""The plain function of a call, ready to run in a thread, a process or a cluster."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from types import GeneratorType
+from typing import TypeAlias, TypeGuard
+
+from rxagent.context import Write
+from rxagent.tools.tool import Tool
+from rxagent.tools.tool_context import ToolContext
+
+__all__ = ["Job", "Outcome", "Submit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a job came to.
+
+    Args:
+        value: What the function returned.
+        writes: What it wrote; the `ToolContext` may have been a copy elsewhere.
+    """
+
+    value: object
+    writes: tuple[Write, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A call of a plain function.
+
+    It can be pickled if its arguments can, and if its function can or a module shows it
+    as the tool that ``@tool`` made of it.
+
+    Args:
+        function: What runs.
+        arguments: By name.
+    """
+
+    function: Callable[..., object]
+    arguments: dict[str, object]
+
+    def __call__(self) -> Outcome:
+        """Call the function, and read to the end what it left to be read."""
+        made = self.function(**self.arguments)
+        value = [*made] if _is_unread(made) else made
+        contexts = (v for v in self.arguments.values() if isinstance(v, ToolContext))
+        seen = next(contexts, None)
+        return Outcome(value, tuple(seen.writes) if seen else ())
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        module = getattr(self.function, "__module__", "")
+        name = getattr(self.function, "__qualname__", "")
+        shown = _shown(module, name)
+        if isinstance(shown, Tool) and shown.function is self.function:
+            return _by_name, (module, name, self.arguments)
+        return Job, (self.function, self.arguments)
+
+
+Submit: TypeAlias = Callable[[Job, Callable[[], None] | None], Awaitable[Outcome]]
+"""Runs a job somewhere, and says on the loop when it begins, if asked."""
+
+
+def _shown(module: str, name: str) -> object:
+    """What a module shows under a name; ``None`` if nothing."""
+    try:
+        found: object = importlib.import_module(module)
+        for step in name.split("."):
+            found = getattr(found, step)
+    except (ImportError, AttributeError, ValueError):
+        return None
+    return found
+
+
+def _by_name(module: str, name: str, arguments: dict[str, object]) -> Job:
+    shown = _shown(module, name)
+    if isinstance(shown, Tool):
+        return Job(shown.function, arguments)
+    raise ImportError(f"there is no tool {module}.{name} in this process")
+
+
+def _is_unread(made: object) -> TypeGuard[Iterator[object]]:
+    # ``map`` and generator expressions are lists in waiting.  The generator of a
+    # function with ``yield``, that came through a wrapper, is not.
+    if isinstance(made, GeneratorType):
+        return made.gi_code.co_name == "<genexpr>"
+    return isinstance(made, Iterator)

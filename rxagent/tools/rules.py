@@ -1,0 +1,76 @@
+"""What the author of a tool declares about running it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, TypedDict
+
+from rxagent.context import Context
+from rxagent.errors import ConfigurationError
+from rxagent.messages import ToolCall
+
+__all__ = ["Declared", "NeedsApproval", "ToolRules", "check_seconds"]
+
+NeedsApproval: TypeAlias = bool | Callable[[ToolCall, Context], bool]
+"""Whether a call has to be approved, for all calls or call by call."""
+
+
+class Declared(TypedDict, total=False):
+    """The rules as keywords."""
+
+    serial: bool
+    timeout_s: float | None
+    retries: int
+    retry_delay_s: float
+    return_direct: bool
+    needs_approval: NeedsApproval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRules:
+    """How a tool wants to be run, on every executor.
+
+    Args:
+        serial: While it is in a batch, the calls of the batch run one after the other.
+        timeout_s: Longest run, in seconds; then its call fails, as transient.  That
+            stops the waiting, not a thread: a plain function may go on to its end.
+        retries: How often a run that failed as transient is repeated.  Declaring it is
+            a promise that repeating does no harm.
+        retry_delay_s: Before the first repetition, in seconds; doubles each time.
+        return_direct: Its result is the answer, as it is, and the model is not asked
+            again, if all calls of the round are to such tools and none failed.
+        needs_approval: Whether somebody has to approve a call before it runs.
+
+    Raises:
+        ConfigurationError: If a number makes no sense.
+    """
+
+    serial: bool = False
+    timeout_s: float | None = None
+    retries: int = 0
+    retry_delay_s: float = 0.2
+    return_direct: bool = False
+    needs_approval: NeedsApproval = False
+
+    def __post_init__(self) -> None:
+        check_seconds("timeout_s", self.timeout_s)
+        check_seconds("retry_delay_s", self.retry_delay_s)
+        if isinstance(self.retries, bool) or not isinstance(self.retries, int):
+            raise ConfigurationError(f"retries must be a number, not {self.retries!r}")
+        if self.retries < 0:
+            raise ConfigurationError(f"retries must be 0 or more, got {self.retries}")
+
+
+def check_seconds(option: str, value: object) -> None:
+    """Refuse what is no time to wait.
+
+    Raises:
+        ConfigurationError: If it is neither ``None`` nor a number greater than 0.
+    """
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise ConfigurationError(
+            f"{option} must be more than 0 seconds, or None, got {value!r}"
+        )
