@@ -317,7 +317,7 @@ def test_a_thousand_synchronous_calls_cost_no_stack() -> None:
 
 @pytest.mark.parametrize("bound", [0, -1])
 def test_a_bound_below_one_is_refused_at_the_call(bound: int) -> None:
-    with pytest.raises(ValueError, match="at least 1 call must run at a time"):
+    with pytest.raises(ValueError, match="max_concurrency must be 1 or more"):
         batch([], now, max_concurrency=bound)
 
 
