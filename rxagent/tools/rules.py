@@ -56,27 +56,27 @@ class ToolRules:
 
     def __post_init__(self) -> None:
         check_seconds("timeout_s", self.timeout_s)
-        if self.retry_delay_s is None:
-            raise ConfigurationError("retry_delay_s must be seconds, not None")
-        check_seconds("retry_delay_s", self.retry_delay_s)
+        check_seconds("retry_delay_s", self.retry_delay_s, or_none=False)
         check_count("retries", self.retries, least=0)
 
 
-def check_seconds(option: str, value: object) -> None:
+def check_seconds(option: str, value: object, *, or_none: bool = True) -> None:
     """Refuse what is no time to wait.
 
     Raises:
-        ConfigurationError: If it is neither ``None`` nor a number greater than 0.
+        ConfigurationError: If it is no finite number greater than 0, nor ``None`` where
+            that means no limit.
     """
-    if value is None:
+    if value is None and or_none:
         return
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)
         or not 0 < value < inf
     ):
+        none = ", or None" if or_none else ""
         raise ConfigurationError(
-            f"{option} must be more than 0 seconds, or None, got {value!r}"
+            f"{option} must be more than 0 seconds{none}, got {value!r}"
         )
 
 

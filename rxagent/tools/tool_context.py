@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TypeVar
 
@@ -64,9 +64,9 @@ class ToolContext:
 
     def __getstate__(self) -> tuple[object, ...]:
         # For another process, where nobody listens to progress.
-        return tuple(getattr(self, name) for name in self.__slots__[:-1])
+        return tuple(getattr(self, each.name) for each in fields(self)[:-1])
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        for name, value in zip(self.__slots__, state, strict=False):
-            object.__setattr__(self, name, value)
+        for each, value in zip(fields(self), state, strict=False):
+            object.__setattr__(self, each.name, value)
         object.__setattr__(self, "progress", _to_nobody)
