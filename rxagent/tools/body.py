@@ -21,7 +21,7 @@ from reactivex.disposable import Disposable
 from rxagent.context import Write
 from rxagent.errors import StreamCancelledError, ToolError
 from rxagent.runtime import Sink, from_producer, iterate
-from rxagent.tools.job import Job, Submit
+from rxagent.tools.job import Job, Submit, exit_error
 from rxagent.tools.threads import GeneratorSteps
 from rxagent.tools.tool import AnyTool
 
@@ -109,7 +109,7 @@ async def _run(
     except _FATAL:
         raise
     except SystemExit as error:
-        raise _exit_error(tool, error) from error
+        raise exit_error(tool.name, error) from error
     except Exception as error:
         if downstream_failed:
             raise
@@ -166,11 +166,6 @@ async def _result(
         if isinstance(items, GeneratorSteps) and items.returned is not None:
             return Returned(items.returned, writes)
     return Returned(result, writes)
-
-
-def _exit_error(tool: AnyTool, exit_: SystemExit) -> ToolError:
-    # The exit itself would end the thread of the event loop, and all that runs on it.
-    return ToolError(tool.name, f"tried to exit the program ({exit_})")
 
 
 def _items(
@@ -239,7 +234,7 @@ def _stream(
         try:
             made = tool.function(**arguments)
         except SystemExit as error:
-            on_error(_exit_error(tool, error))
+            on_error(exit_error(tool.name, error))
             return Disposable()
         except Exception as error:  # noqa: BLE001 - the tool's, so the model sees it
             on_error(error)

@@ -20,7 +20,7 @@ from rxagent.tools.awaited import awaited
 from rxagent.tools.executor import Answer, Executor
 from rxagent.tools.job import Job, Outcome, Submit
 from rxagent.tools.merged import merged
-from rxagent.tools.parcel import pack, run_packed, unpack
+from rxagent.tools.parcel import pack, run_anywhere, run_packed, unpack
 from rxagent.tools.report import ToolEvent
 from rxagent.tools.rules import check_count, check_seconds
 from rxagent.tools.threads import ThreadPool, in_thread
@@ -183,15 +183,11 @@ async def _in_future(
     if began is not None:
         began()
     if isinstance(executor, ProcessPoolExecutor):
-        data = _submitted(executor, job, run_packed, job.tool, pack(job))
-        return unpack(job.tool, await awaited(data, job.tool))
-    # A cluster takes equal calls for one, unless something makes them differ.
-    outcome = _submitted(executor, job, _run, job, uuid4().hex)
-    return await awaited(outcome, job.tool)
-
-
-def _run(job: Job, _: str) -> Outcome:
-    return job()
+        future = _submitted(executor, job, run_packed, job.tool, pack(job))
+    else:
+        # A cluster takes equal calls for one, unless something makes them differ.
+        future = _submitted(executor, job, run_anywhere, job, uuid4().hex)
+    return unpack(job.tool, await awaited(future, job.tool))
 
 
 def _submitted(

@@ -10,10 +10,11 @@ from types import GeneratorType
 from typing import TypeAlias, TypeGuard
 
 from rxagent.context import Write
+from rxagent.errors import ToolError
 from rxagent.tools.tool import Tool
 from rxagent.tools.tool_context import ToolContext
 
-__all__ = ["Job", "Outcome", "Submit"]
+__all__ = ["Job", "Outcome", "Submit", "exit_error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,11 @@ class Job:
         return self.variables.run(self._run)
 
     def _run(self) -> Outcome:
-        made = self.function(**self.arguments)
-        value = [*made] if _is_unread(made) else made
+        try:
+            made = self.function(**self.arguments)
+            value = [*made] if _is_unread(made) else made
+        except SystemExit as exit_:
+            raise exit_error(self.tool, exit_) from exit_
         return Outcome(value, self._written() if self.travelled else None)
 
     def _written(self) -> tuple[Write, ...]:
@@ -79,6 +83,15 @@ class Job:
 
 Submit: TypeAlias = Callable[[Job, Callable[[], None] | None], Awaitable[Outcome]]
 """Runs a job somewhere, and says on the loop when it begins, if asked."""
+
+
+def exit_error(tool: str, exit_: SystemExit) -> ToolError:
+    """What a tool has done that tried to exit the program.
+
+    The exit itself would end the thread of an event loop, or a worker, and all that
+    runs there.
+    """
+    return ToolError(tool, f"tried to exit the program ({exit_})")
 
 
 def _shown(module: str, name: str) -> object:

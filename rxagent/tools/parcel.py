@@ -1,7 +1,8 @@
 """A job as bytes, to another process and back.
 
-A process pool pickles by itself, and breaks, with all that runs on it, if something
-cannot be unpickled at the other end.  Bytes always can be.
+Pools and clusters pickle by themselves.  But a pool breaks, with all that runs on it,
+if something cannot be unpickled at the other end, and a cluster may wait for ever for
+what cannot be pickled.  Bytes always can be.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import traceback
 from rxagent.errors import ToolError, ToolFailedError
 from rxagent.tools.job import Job, Outcome
 
-__all__ = ["pack", "run_packed", "unpack"]
+__all__ = ["pack", "run_anywhere", "run_packed", "unpack"]
 
 
 def pack(job: Job) -> bytes:
@@ -31,22 +32,33 @@ def pack(job: Job) -> bytes:
         ) from error
 
 
-def run_packed(tool: str, data: bytes) -> bytes:
-    """Run a job in this process, and pack what it comes to; never fails.
+def run_packed(tool: str, data: bytes) -> Outcome | bytes:
+    """Run a job that came as bytes; never fails.
 
     Args:
         tool: Its name.
-        data: The job, as `pack` made it.
-
-    Returns:
-        An `Outcome` or an exception, for `unpack`.
+        data: As `pack` made it.
     """
     try:
-        job = pickle.loads(data)
+        job: Job = pickle.loads(data)
     except Exception as error:  # noqa: BLE001 - raised again by `unpack`
-        return pickle.dumps(
-            ToolError(tool, f"cannot be found in the other process: {error}")
-        )
+        problem = f"cannot be found in the other process: {error}"
+        return pickle.dumps(ToolError(tool, problem))
+    return run_anywhere(job)
+
+
+def run_anywhere(job: Job, _: str = "") -> Outcome | bytes:
+    """Run a job; if it has been pickled, pack what it comes to, and never fail.
+
+    Args:
+        job: That may have come from another process.
+        _: Makes the call unlike all others.
+
+    Returns:
+        An outcome, or what `unpack` makes one of, or raises.
+    """
+    if not job.travelled:
+        return job()
     try:
         outcome = job()
     except Exception as error:  # noqa: BLE001 - raised again by `unpack`
@@ -54,34 +66,34 @@ def run_packed(tool: str, data: bytes) -> bytes:
     try:
         return pickle.dumps(outcome)
     except Exception as error:  # noqa: BLE001 - raised again by `unpack`
-        return pickle.dumps(
-            ToolError(
-                tool,
-                "returned or wrote what cannot come back from another process: "
-                f"{error}",
-            )
+        problem = (
+            f"returned or wrote what cannot come back from another process: {error}; "
+            "values must pickle, and the reduce of a key must stand in a module"
         )
+        return pickle.dumps(ToolError(job.tool, problem))
 
 
-def unpack(tool: str, data: bytes) -> Outcome:
-    """Return what `run_packed` packed, or raise it.
+def unpack(tool: str, made: Outcome | bytes) -> Outcome:
+    """Return the outcome that came back, or raise the error.
 
     Args:
         tool: Its name.
-        data: As `run_packed` made it.
+        made: By `run_packed` or `run_anywhere`.
 
     Raises:
         ToolError: If this process cannot read it.
     """
+    if isinstance(made, Outcome):
+        return made
     try:
-        made: Outcome | Exception = pickle.loads(data)
+        found: Outcome | Exception = pickle.loads(made)
     except Exception as error:
         raise ToolError(
             tool, f"returned or wrote what cannot be read in this process: {error}"
         ) from error
-    if isinstance(made, Exception):
-        raise made
-    return made
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 def _packed_error(error: Exception) -> bytes:

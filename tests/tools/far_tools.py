@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
+import operator
 import os
 import signal
 import threading
@@ -17,8 +19,9 @@ from rxagent.messages import File, Image, Text
 from rxagent.tools import ToolContext, tool
 
 USER = Key("user", str)
-SEEN = Key("seen", list, reduce=lambda before, after: [*before, *after])
+SEEN = Key("seen", list, reduce=operator.add)
 NOTE = Key("note", str)
+
 user: contextvars.ContextVar[str] = contextvars.ContextVar("user", default="nobody")
 
 
@@ -157,21 +160,36 @@ def kill() -> str:
 
 
 @tool
-def mark(path: str) -> str:
+def mark(path: str, text: str) -> None:
     with Path(path).open("a") as file:
-        file.write("x")
-    return "marked"
+        file.write(text)
 
 
 @tool(serial=True)
-def alone(path: str) -> bool:
-    """Whether nobody else was inside meanwhile."""
-    here = Path(path)
-    free = not here.exists()
-    here.touch()
-    threading.Event().wait(0.01)
-    here.unlink()
-    return free
+def alone(path: str, text: str) -> None:
+    mark(path, text)
+
+
+@tool
+def meet(folder: str, who: str, others: int) -> str:
+    """Wait until so many others are there too."""
+    (Path(folder) / who).touch()
+    while len([*Path(folder).iterdir()]) <= others:
+        threading.Event().wait(0.001)
+    return who
+
+
+@tool(timeout_s=0.05)
+def wait_for(path: str) -> str:
+    while not Path(path).exists():
+        threading.Event().wait(0.01)
+    return "never heard"
+
+
+@tool(timeout_s=0.05)
+async def wait_on() -> str:
+    await asyncio.Event().wait()
+    return "never"
 
 
 @tool
