@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import TypeVar
 
 from rxagent.errors import ToolFailedError
-from rxagent.runtime import call_on
 
 __all__ = ["awaited"]
 
@@ -32,7 +32,13 @@ async def awaited(future: Future[T], tool: str) -> T:
     """
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
-    future.add_done_callback(lambda _: call_on(loop, ended.set))
+
+    def wake(_: Future[T]) -> None:
+        # In a later turn, even from here: behind all that the tool has reported.
+        with suppress(RuntimeError):  # on a closed loop, where nobody waits
+            loop.call_soon_threadsafe(ended.set)
+
+    future.add_done_callback(wake)
     try:
         await ended.wait()
     except asyncio.CancelledError:

@@ -366,6 +366,23 @@ def test_kinds_of_tools_mix_and_results_belong_to_their_calls() -> None:
         assert mine[-1] is ToolFinished
 
 
+def test_without_an_executor_the_calls_of_a_batch_run_at_once() -> None:
+    """D-18, M-23."""
+    both = threading.Barrier(2)
+
+    @tool
+    def meet() -> str:
+        both.wait(PATIENCE_S)
+        return "met"
+
+    calls = [calling("meet", id=id_) for id_ in "ab"]
+    source = run_batch(calls, tool_index([meet]), context=CONTEXT, origin=ORIGIN)
+
+    assert [e.value for e in block(source) if isinstance(e, ToolFinished)] == [
+        "met"
+    ] * 2
+
+
 def test_async_tools_of_a_batch_wait_for_each_other() -> None:
     async def main() -> list[ToolEvent]:
         both = asyncio.Barrier(2)
