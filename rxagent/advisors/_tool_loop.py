@@ -164,10 +164,12 @@ def tool_loop(
 
         if max_seconds is None:
             return run(None)
+
         # Only here does the time matter, and only subscribing tells whose time it is.
-        return reactivex.defer(
-            lambda given: run(LoopScheduler(loop_for(None)) if given is None else given)
-        )
+        def timed(given: abc.SchedulerBase | None) -> Observable[ChatEvent]:
+            return run(LoopScheduler(loop_for(None)) if given is None else given)
+
+        return reactivex.defer(timed)
 
     return named(
         "tool_loop",

@@ -54,7 +54,7 @@ async def awaited(future: Future[T], tool: str) -> T:
 
 
 def _abandon(future: Future[T], tool: str) -> None:
-    _log.warning(
+    _log.info(
         "tool %r cannot be stopped where it runs; it goes on, and nobody waits for it",
         tool,
     )

@@ -148,8 +148,12 @@ class GeneratorSteps(AsyncIterator[object]):
         if not self._ended:
             self._abandoned = True
             closing = asyncio.ensure_future(self._run(self._close_if_abandoned))
-            # Shielded: a second cancellation must not take the job off the queue.
-            await asyncio.shield(closing)
+            try:
+                # Shielded: a second cancellation must not take the job off the queue.
+                await asyncio.shield(closing)
+            except asyncio.CancelledError:
+                self._close_if_abandoned()  # the loop may end, and start no job
+                raise
 
     async def _run(
         self, step: Callable[[], object], began: Callable[[], None] | None = None

@@ -335,7 +335,7 @@ def test_an_abandoned_call_of_an_executor_is_logged(
         subscription.dispose()
 
     with (
-        caplog.at_level(logging.WARNING, logger="rxagent.tools"),
+        caplog.at_level(logging.INFO, logger="rxagent.tools"),
         ThreadPoolExecutor(1) as pool,
     ):
         asyncio.run(main(pool))

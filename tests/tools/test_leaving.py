@@ -172,7 +172,7 @@ def test_leaving_while_all_wait_cancels_async_tools_and_abandons_the_others(
             while len(asyncio.all_tasks()) > 1:
                 await asyncio.sleep(0)
 
-    with caplog.at_level(logging.WARNING, logger="rxagent.tools"):
+    with caplog.at_level(logging.INFO, logger="rxagent.tools"):
         asyncio.run(main())
         go.set()
 

@@ -253,7 +253,7 @@ def test_a_thread_that_takes_too_long_is_abandoned_and_may_still_have_its_effect
         yield work()
 
     it = plain if kind == "plain" else generator
-    with caplog.at_level(logging.WARNING, logger="rxagent.tools"):
+    with caplog.at_level(logging.INFO, logger="rxagent.tools"):
         events, took_s = run_virtual(gathered(answer(CALL, it)))
 
     assert events == [started(CALL), timed_out(5)]
