@@ -116,7 +116,7 @@ def leave() -> str:
 class DemandingError(Exception):
     """It can be pickled, and not unpickled."""
 
-    def __reduce__(self) -> tuple[object, ...]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[object, ...]:
         return int, ("no number",)
 
 
