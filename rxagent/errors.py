@@ -43,6 +43,7 @@ blocked answer is no error but a response with ``blocked_by``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from rxagent.usage import Usage
@@ -92,7 +93,18 @@ or for the whole answer; see `rxagent.Timeouts`."""
 
 
 class RxAgentError(Exception):
-    """Whatever rxagent raises."""
+    """Whatever rxagent raises; it can be pickled, as an exception seldom can."""
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(
+    kind: type[RxAgentError], args: tuple[object, ...], attributes: dict[str, object]
+) -> RxAgentError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 class ConfigurationError(RxAgentError, ValueError):

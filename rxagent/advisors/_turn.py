@@ -154,9 +154,7 @@ class Turn:
     def fold_state(self) -> None:
         """Fold what the tools of this round wrote into the context."""
         writes = [
-            (done.call.name, write)
-            for done in self._in_order()
-            for write in done.writes
+            (done.call, write) for done in self._in_order() for write in done.writes
         ]
         if writes:
             context = folded(self.request.context, writes)

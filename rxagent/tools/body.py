@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import inspect
 from collections.abc import (
     AsyncIterable,
@@ -11,6 +12,7 @@ from collections.abc import (
 )
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias, TypeGuard
 
 from reactivex import Observable, abc
@@ -19,7 +21,7 @@ from reactivex.disposable import Disposable
 from rxagent.context import Write
 from rxagent.errors import StreamCancelledError, ToolError
 from rxagent.runtime import Sink, from_producer, iterate
-from rxagent.tools.job import Job, Submit
+from rxagent.tools.job import Job, Submit, exit_error
 from rxagent.tools.threads import GeneratorSteps
 from rxagent.tools.tool import AnyTool
 
@@ -107,8 +109,7 @@ async def _run(
     except _FATAL:
         raise
     except SystemExit as error:
-        # It would end the thread of the event loop, and everything that runs on it.
-        raise ToolError(tool.name, f"tried to exit the program ({error})") from error
+        raise exit_error(tool.name, error) from error
     except Exception as error:
         if downstream_failed:
             raise
@@ -131,17 +132,25 @@ async def _result(
     def begin() -> None:
         emit(Began())
 
+    began = begin if timed else None
     if tool.runs == "on_loop":
-        if timed:
-            begin()
-        made = tool.function(**arguments)
+        made = tool.function(**arguments)  # nothing of it runs yet
+        if began is not None and not _is_generator(made):
+            began()
+            began = None
     else:
-        job = Job(tool.function, arguments)
-        outcome = await submit(job, begin if timed else None)
-        made, writes = outcome.value, outcome.writes
+        job = Job(
+            tool=tool.name,
+            function=tool.function,
+            arguments=arguments,
+            variables=contextvars.copy_context(),
+        )
+        outcome = await submit(job, began)
+        made, writes, began = outcome.value, outcome.writes, None
     while inspect.isawaitable(made) and not _is_observable(made):
         made = await made
-    items = _items(made)
+    steps = partial(GeneratorSteps, tool=tool.name, submit=submit, began=began)
+    items = _items(made, steps)
     if items is None:
         return Returned(made, writes)
     result: object = None
@@ -159,14 +168,16 @@ async def _result(
     return Returned(result, writes)
 
 
-def _items(made: object) -> AsyncIterator[object] | None:
+def _items(
+    made: object, steps: Callable[[Generator[object, None, object]], GeneratorSteps]
+) -> AsyncIterator[object] | None:
     """The items that a function reports; ``None`` if it returned its result."""
     if _is_observable(made):
         return iterate(made)
     if _is_async_iterable(made):
         return aiter(made)
     if _is_generator(made):
-        return GeneratorSteps(made)
+        return steps(made)
     return None
 
 
@@ -222,6 +233,9 @@ def _stream(
             emit(Began())
         try:
             made = tool.function(**arguments)
+        except SystemExit as error:
+            on_error(exit_error(tool.name, error))
+            return Disposable()
         except Exception as error:  # noqa: BLE001 - the tool's, so the model sees it
             on_error(error)
             return Disposable()

@@ -45,7 +45,7 @@ def run_call(
     that raises are results with ``is_error``, with a text that the model can act on.
     `ToolStarted` comes only if the tool really runs.
 
-    A plain function runs in a worker thread, async code on the loop of
+    A plain function runs in a thread of its own, async code on the loop of
     `rxagent.runtime.loop_for`; a function annotated to return an ``Observable`` is
     called while subscribing, and what it returns is subscribed on the subscription's
     scheduler, so that it runs in virtual time too.  Tools see the context variables of

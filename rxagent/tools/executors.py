@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import os
-import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor as FuturesExecutor
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import ParamSpec, Self, TypeVar
+from uuid import uuid4
 
 from reactivex import Observable
 
-from rxagent.errors import ConfigurationError, ToolError, ToolFailedError
-from rxagent.runtime import call_on
+from rxagent.errors import ToolError, ToolFailedError
+from rxagent.tools.awaited import awaited
 from rxagent.tools.executor import Answer, Executor
 from rxagent.tools.job import Job, Outcome, Submit
 from rxagent.tools.merged import merged
+from rxagent.tools.parcel import pack, run_anywhere, run_packed, unpack
 from rxagent.tools.report import ToolEvent
-from rxagent.tools.rules import check_seconds
-from rxagent.tools.threads import in_thread
+from rxagent.tools.rules import check_count, check_seconds
+from rxagent.tools.threads import ThreadPool, in_thread
 
 __all__ = ["ThreadsExecutor", "concurrent", "futures", "sequential", "threads"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def sequential(*, timeout_s: float | None = None) -> Executor:
@@ -45,7 +48,9 @@ def sequential(*, timeout_s: float | None = None) -> Executor:
 
 
 def concurrent(*, max_concurrency: int = 8, timeout_s: float | None = None) -> Executor:
-    """Run calls at once, and plain functions in the worker threads of the loop.
+    """Run calls at once, and plain functions in threads of their own.
+
+    No pool is shared, so slow tools keep nobody else's from running.
 
     Args:
         max_concurrency: How many run at the same time.
@@ -63,15 +68,17 @@ def threads(
     """Run calls at once, and plain functions in a thread pool of its own.
 
     Args:
-        max_workers: How many calls run at the same time; by default one for each
-            processor.
+        max_workers: How many functions run at the same time, whichever turns they are
+            of; by default one for each processor.
         timeout_s: Longest run of a tool that declares none, in seconds.  A function
             that never returns keeps its thread for good, so give a small pool one.
 
     Returns:
         An executor that is closed by `close`, or at the end of a ``with`` block.
     """
-    return ThreadsExecutor(max_workers or os.cpu_count() or 1, timeout_s)
+    workers = (os.cpu_count() or 1) if max_workers is None else max_workers
+    check_count("max_workers", workers, least=1)
+    return ThreadsExecutor(workers, timeout_s)
 
 
 def futures(
@@ -86,6 +93,8 @@ def futures(
     pickle: the tool must be one that a module shows under its name.  A `ToolContext`
     travels with the values of the context; what the tool writes there comes back, what
     it reports does not.  Context variables stay here, and async tools run on the loop.
+
+    Generators are stepped in threads of this process.
 
     Args:
         executor: Yours: it is never closed.
@@ -113,10 +122,7 @@ class _Executor:
 
     def __post_init__(self) -> None:
         check_seconds("timeout_s", self.timeout_s)
-        if self.max_concurrency < 1:
-            raise ConfigurationError(
-                f"at least 1 call must run at a time, not {self.max_concurrency}"
-            )
+        check_count("max_concurrency", self.max_concurrency, least=1)
 
     def __call__(self, answers: Sequence[Answer]) -> Observable[ToolEvent]:
         events = [answer.start(self.submit) for answer in answers]
@@ -130,14 +136,13 @@ class ThreadsExecutor:
     """The executor of `threads`, which owns its pool.
 
     Args:
-        max_workers: How many calls run at the same time.
+        max_workers: How many functions run at the same time.
         timeout_s: Longest run of a tool that declares none, in seconds.
     """
 
     def __init__(self, max_workers: int, timeout_s: float | None) -> None:
-        self._executor = _Executor(self._submit, max_workers, timeout_s)
-        self._pool = ThreadPoolExecutor(max_workers, thread_name_prefix="rxagent-tool")
-        self._is_closed = False
+        self._pool = ThreadPool(max_workers)
+        self._executor = _Executor(self._pool.run, max_workers, timeout_s)
 
     @property
     def timeout_s(self) -> float | None:
@@ -150,8 +155,7 @@ class ThreadsExecutor:
 
     def close(self) -> None:
         """Take no more calls; those that run go on.  Closing again does nothing."""
-        self._is_closed = True
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.close()
 
     def __enter__(self) -> Self:
         return self
@@ -164,13 +168,6 @@ class ThreadsExecutor:
     ) -> None:
         self.close()
 
-    async def _submit(self, job: Job, began: Callable[[], None] | None) -> Outcome:
-        if self._is_closed:
-            raise ToolFailedError(
-                "the thread pool of the tools is closed", kind="environment"
-            )
-        return await in_thread(job, began, pool=self._pool)
-
 
 async def _here(job: Job, began: Callable[[], None] | None) -> Outcome:
     if began is not None:
@@ -181,38 +178,34 @@ async def _here(job: Job, began: Callable[[], None] | None) -> Outcome:
 async def _in_future(
     executor: FuturesExecutor, job: Job, began: Callable[[], None] | None
 ) -> Outcome:
+    if job.stays:
+        return await in_thread(job, began)
     if began is not None:
         began()
     if isinstance(executor, ProcessPoolExecutor):
-        _check_pickles(job)
+        future = _submitted(executor, job, run_packed, job.tool, pack(job))
+    else:
+        # A cluster takes equal calls for one, unless something makes them differ.
+        future = _submitted(executor, job, run_anywhere, job, uuid4().hex)
+    return unpack(job.tool, await awaited(future, job.tool))
+
+
+def _submitted(
+    executor: FuturesExecutor,
+    job: Job,
+    function: Callable[P, T],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> Future[T]:
+    # In a copy: what the executor starts for itself must not keep the caller's.
+    variables = contextvars.copy_context()
     try:
-        # In a copy: what the executor starts for itself must not keep the caller's.
-        future = contextvars.copy_context().run(executor.submit, job)
+        return variables.run(executor.submit, function, *args, **kwargs)
     except RuntimeError as error:
         raise ToolFailedError(
             f"the executor takes no more calls: {error}", kind="environment"
         ) from error
-    loop = asyncio.get_running_loop()
-    ended = asyncio.Event()
-    future.add_done_callback(lambda _: call_on(loop, ended.set))
-    try:
-        await ended.wait()
-    except asyncio.CancelledError:
-        future.cancel()
-        raise
-    # Not by `wrap_future`: its CancelledError would look like ours.
-    if future.cancelled():
-        raise ToolFailedError("the executor dropped the call", kind="environment")
-    return future.result()
-
-
-def _check_pickles(job: Job) -> None:
-    try:
-        pickle.dumps(job)
     except Exception as error:
-        name = getattr(job.function, "__qualname__", repr(job.function))
         raise ToolError(
-            name,
-            f"cannot go to another process: {error}; its function must stand in a "
-            "module, and its arguments and context must be values that pickle",
+            job.tool, f"cannot be given to the executor: {error}"
         ) from error

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import BrokenExecutor
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from rxagent.errors import (
     AuthenticationError,
@@ -13,7 +13,7 @@ from rxagent.errors import (
     ToolFailedError,
 )
 
-__all__ = ["Failures", "failure_kind"]
+__all__ = ["Failures", "failure_kind", "is_group"]
 
 Failures: TypeAlias = Mapping[type[Exception], FailureKind]
 """Kinds by the type of an exception; the nearest base class counts."""
@@ -24,7 +24,8 @@ def failure_kind(error: Exception, failures: Failures) -> FailureKind:
 
     What the exception says of itself comes first (`ToolFailedError`), then
     ``failures``, then what is known of models and networks.  All else is semantic: the
-    model can do better.
+    model can do better.  Of a group, a person has to act if one of them says so, and
+    repeating helps if it helps against all.
 
     Args:
         error: What the tool raised.
@@ -38,6 +39,8 @@ def failure_kind(error: Exception, failures: Failures) -> FailureKind:
     for base in type(error).__mro__:
         if base in failures:
             return failures[base]
+    if is_group(error):
+        return _worst(failure_kind(each, failures) for each in error.exceptions)
     match error:
         case AuthenticationError() | BrokenExecutor():
             return "environment"
@@ -45,3 +48,15 @@ def failure_kind(error: Exception, failures: Failures) -> FailureKind:
             return "transient"
         case _:
             return "semantic"
+
+
+def is_group(error: Exception) -> TypeGuard[ExceptionGroup[Exception]]:
+    """Whether ``error`` is several, as task groups raise them."""
+    return isinstance(error, ExceptionGroup)
+
+
+def _worst(kinds: Iterable[FailureKind]) -> FailureKind:
+    found = set(kinds)
+    if "environment" in found:
+        return "environment"
+    return "semantic" if "semantic" in found else "transient"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias
 
 from rxagent.context import Write
 from rxagent.errors import FailureKind
 from rxagent.events import ToolFinished, ToolProgress, ToolStarted
 from rxagent.messages import ToolCall, ToolMessage
 from rxagent.requests import Origin
+from rxagent.tools.failure import is_group
 from rxagent.tools.result import content_of, described
 
 __all__ = ["Report", "ToolEvent"]
@@ -77,12 +78,8 @@ class Report:
         return ToolMessage.of(*content, call=self.call, is_error=is_error)
 
 
-def _is_group(error: Exception) -> TypeGuard[ExceptionGroup[Exception]]:
-    return isinstance(error, ExceptionGroup)  # as task groups raise them
-
-
 def _said(error: Exception) -> str:
-    if _is_group(error):
+    if is_group(error):
         return "; ".join(_said(each) for each in error.exceptions)
     try:
         reason = str(error)

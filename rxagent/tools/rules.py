@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import TypeAlias, TypedDict
 
 from rxagent.context import Context
 from rxagent.errors import ConfigurationError
 from rxagent.messages import ToolCall
 
-__all__ = ["Declared", "NeedsApproval", "ToolRules", "check_seconds"]
+__all__ = ["Declared", "NeedsApproval", "ToolRules", "check_count", "check_seconds"]
 
 NeedsApproval: TypeAlias = bool | Callable[[ToolCall, Context], bool]
 """Whether a call has to be approved, for all calls or call by call."""
@@ -55,22 +56,35 @@ class ToolRules:
 
     def __post_init__(self) -> None:
         check_seconds("timeout_s", self.timeout_s)
-        check_seconds("retry_delay_s", self.retry_delay_s)
-        if isinstance(self.retries, bool) or not isinstance(self.retries, int):
-            raise ConfigurationError(f"retries must be a number, not {self.retries!r}")
-        if self.retries < 0:
-            raise ConfigurationError(f"retries must be 0 or more, got {self.retries}")
+        check_seconds("retry_delay_s", self.retry_delay_s, or_none=False)
+        check_count("retries", self.retries, least=0)
 
 
-def check_seconds(option: str, value: object) -> None:
+def check_seconds(option: str, value: object, *, or_none: bool = True) -> None:
     """Refuse what is no time to wait.
 
     Raises:
-        ConfigurationError: If it is neither ``None`` nor a number greater than 0.
+        ConfigurationError: If it is no finite number greater than 0, nor ``None`` where
+            that means no limit.
     """
-    if value is None:
+    if value is None and or_none:
         return
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 < value < inf
+    ):
+        none = ", or None" if or_none else ""
         raise ConfigurationError(
-            f"{option} must be more than 0 seconds, or None, got {value!r}"
+            f"{option} must be more than 0 seconds{none}, got {value!r}"
         )
+
+
+def check_count(option: str, value: object, *, least: int) -> None:
+    """Refuse what is no number of things.
+
+    Raises:
+        ConfigurationError: If it is not a whole number, or less than ``least``.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigurationError(f"{option} must be {least} or more, got {value!r}")

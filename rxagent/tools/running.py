@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
 from reactivex import abc
-from reactivex.disposable import SerialDisposable, SingleAssignmentDisposable
+from reactivex.disposable import (
+    Disposable,
+    SerialDisposable,
+    SingleAssignmentDisposable,
+)
 from reactivex.scheduler import CurrentThreadScheduler
 
 from rxagent.context import Write
@@ -98,14 +104,18 @@ class ToolRun(abc.DisposableBase):
         self._submit = submit
         self._observer = observer
         self._scheduler = scheduler
+        # Now, since whoever asks later may be on another thread.
+        self._clock = LoopScheduler(loop_for(None)) if scheduler is None else scheduler
         self._variables = contextvars.copy_context()
         self._attempt = 0
         self._open = False  # an attempt runs, and has not ended
-        self._lock = threading.Lock()
+        # An observable may emit on any thread, and so may what reports progress.
+        self._gate = threading.RLock()
         self._writes: list[Write] = []
         self._running = SerialDisposable()
         self._timer = SerialDisposable()
-        self._timeout_s = self._longest()
+        declared = tool.rules.timeout_s
+        self._longest_s = settings.timeout_s if declared is None else declared
 
     def start(self) -> None:
         """Begin, once whoever is subscribing can dispose."""
@@ -121,6 +131,12 @@ class ToolRun(abc.DisposableBase):
         self._timer.dispose()
 
     def _begin(self, _: abc.SchedulerBase, __: object = None) -> None:
+        left_s = self._left_s()
+        if left_s is not None and left_s <= 0:
+            self._end(
+                self._report.refused("the turn has no time left, so it did not run")
+            )
+            return
         self._observer.on_next(self._report.started())
         self._try()
 
@@ -133,11 +149,12 @@ class ToolRun(abc.DisposableBase):
         self._running.disposable = slot
         self._attempt += 1
         self._open = True
+        self._start_clock(self._attempt, self._left_s())
         body = run_body(
             self._tool,
             self._with_context(),
             self._submit,
-            timed=self._timeout_s is not None,
+            timed=self._longest_s is not None,
         )
         subscribe = partial(
             body.subscribe,
@@ -148,22 +165,22 @@ class ToolRun(abc.DisposableBase):
         slot.disposable = self._variables.copy().run(subscribe)
 
     def _hear(self, attempt: int, event: BodyEvent) -> None:
-        match event:
-            case Began():
-                self._start_clock(attempt)
-            case Reported(value):
-                self._progress(attempt, value)
-            case Returned(value, writes):
-                if self._close(attempt):
-                    written = self._writes if writes is None else writes
-                    self._end(
-                        self._report.finished(
-                            value, attempts=self._attempt, writes=tuple(written)
-                        )
-                    )
-            case Raised(error):
-                if self._close(attempt):
-                    self._raised(error)
+        with self._gate:
+            match event:
+                case Began():
+                    self._start_clock(attempt, self._shortest_s())
+                case Reported(value):
+                    self._progress(attempt, value)
+                case Returned(value, writes):
+                    if self._close(attempt):
+                        self._returned(value, writes)
+                case Raised(error):
+                    if self._close(attempt):
+                        self._raised(error)
+
+    def _returned(self, value: object, writes: Sequence[Write] | None) -> None:
+        written = tuple(self._writes if writes is None else writes)
+        self._end(self._report.finished(value, attempts=self._attempt, writes=written))
 
     def _with_context(self) -> dict[str, object]:
         name = self._tool.context_parameter
@@ -178,40 +195,54 @@ class ToolRun(abc.DisposableBase):
         return {**self._arguments, name: seen}
 
     def _report_from_anywhere(self, attempt: int, value: object) -> None:
-        tell = partial(self._progress, attempt, value)
+        tell = partial(self._tell, attempt, value)
         if self._tool.runs == "as_stream":
             tell()  # it runs wherever its scheduler does
         else:
-            call_on(loop_for(self._scheduler), tell)
+            call_on(loop_for(self._clock), tell)
+
+    def _tell(self, attempt: int, value: object) -> None:
+        """Emit what a tool reports by itself, perhaps from within its own task."""
+        was_disposed = self._running.is_disposed
+        try:
+            with self._gate:
+                self._progress(attempt, value)
+        except Exception as error:  # noqa: BLE001 - the subscriber's, not the tool's
+            self._fail(error)
+        if self._running.is_disposed and not was_disposed:
+            _cancel_current_task()
 
     def _progress(self, attempt: int, value: object) -> None:
-        if self._open and attempt == self._attempt:
+        if self._is_open(attempt):
             self._observer.on_next(self._report.progress(value))
+
+    def _is_open(self, attempt: int) -> bool:
+        return self._open and attempt == self._attempt
 
     def _close(self, attempt: int) -> bool:
         """End an attempt; whether nobody else had."""
-        with self._lock:
-            if not self._open or attempt != self._attempt:
-                return False
-            self._open = False
-        self._timer.disposable = None
+        if not self._is_open(attempt):
+            return False
+        self._open = False
+        self._timer.disposable = Disposable()
         return True
 
-    def _start_clock(self, attempt: int) -> None:
-        assert self._timeout_s is not None
-        self._timer.disposable = self._clock().schedule_relative(
-            self._timeout_s, partial(self._time_out, attempt)
-        )
-
-    def _time_out(self, attempt: int, *_: object) -> None:
-        if self._close(attempt):
-            self._running.disposable = None
-            self._raised(
-                TimeoutError(
-                    f"no result after {self._timeout_s:g} s; nobody waits for it any "
-                    "more, though it may still have its effect"
-                )
+    def _start_clock(self, attempt: int, seconds: float | None) -> None:
+        if seconds is not None and self._is_open(attempt):
+            self._timer.disposable = self._clock.schedule_relative(
+                seconds, partial(self._time_out, attempt, seconds)
             )
+
+    def _time_out(self, attempt: int, seconds: float, *_: object) -> None:
+        with self._gate:
+            if self._close(attempt):
+                self._running.disposable = Disposable()
+                self._raised(
+                    TimeoutError(
+                        f"no result after {round(seconds, 3):g} s; nobody waits for it "
+                        "any more, though it may still have its effect"
+                    )
+                )
 
     def _raised(self, error: Exception) -> None:
         if isinstance(error, self._settings.raises):
@@ -221,10 +252,12 @@ class ToolRun(abc.DisposableBase):
         rules = self._tool.rules
         if kind == "transient" and self._attempt <= rules.retries:
             delay_s = rules.retry_delay_s * 2 ** (self._attempt - 1)
-            self._running.disposable = self._clock().schedule_relative(
-                delay_s, self._try
-            )
-            return
+            left_s = self._left_s()
+            if left_s is None or delay_s < left_s:
+                self._running.disposable = self._clock.schedule_relative(
+                    delay_s, self._try
+                )
+                return
         self._end(self._report.failed(error, kind, attempts=self._attempt))
 
     def _end(self, event: ToolEvent) -> None:
@@ -234,14 +267,23 @@ class ToolRun(abc.DisposableBase):
     def _fail(self, error: Exception) -> None:
         self._observer.on_error(error)
 
-    def _clock(self) -> abc.SchedulerBase:
-        return self._scheduler or LoopScheduler(loop_for(None))
-
-    def _longest(self) -> float | None:
-        own = self._tool.rules.timeout_s
-        longest = self._settings.timeout_s if own is None else own
+    def _left_s(self) -> float | None:
+        """Until the deadline."""
         deadline = self._settings.deadline
         if deadline is None:
-            return longest
-        left = max((deadline - self._clock().now).total_seconds(), 0.001)
-        return left if longest is None else min(left, longest)
+            return None
+        return (deadline - self._clock.now).total_seconds()
+
+    def _shortest_s(self) -> float | None:
+        limits = [s for s in (self._longest_s, self._left_s()) if s is not None]
+        return min(limits, default=None)
+
+
+def _cancel_current_task() -> None:
+    """Cancel the task that left itself: its stream could not, from within it."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return  # a thread without a loop
+    if task is not None:
+        task.cancel()

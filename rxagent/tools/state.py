@@ -6,13 +6,14 @@ import logging
 from collections.abc import Iterable
 
 from rxagent.context import Context, Write
+from rxagent.messages import ToolCall
 
 __all__ = ["folded"]
 
 _log = logging.getLogger(__name__)
 
 
-def folded(context: Context, writes: Iterable[tuple[str, Write]]) -> Context:
+def folded(context: Context, writes: Iterable[tuple[ToolCall, Write]]) -> Context:
     """Fold what tools wrote into a context.
 
     A key with ``reduce`` folds what is there with each write; without, the last write
@@ -20,26 +21,33 @@ def folded(context: Context, writes: Iterable[tuple[str, Write]]) -> Context:
 
     Args:
         context: Before.
-        writes: Each with the name of its tool, in the order of the calls.
+        writes: Each with the call that it comes from, in the order of the calls.
 
     Returns:
         The context after.  What a ``reduce`` raises is raised.
     """
-    writers: dict[str, str] = {}
-    for tool, write in writes:
+    writers: dict[str, ToolCall] = {}
+    for call, write in writes:
         key, value = write.key, write.value
         if key.reduce is None:
-            other = writers.get(key.name, tool)
-            if key.name in writers and context[key.name] != value:
+            other = writers.get(key.name, call)
+            if other is not call and not _is_same(context[key.name], value):
                 _log.warning(
                     "tool %r overwrites %r, which tool %r wrote in the same round; "
                     "give the key a reduce to keep both",
-                    tool,
+                    call.name,
                     key.name,
-                    other,
+                    other.name,
                 )
         elif context.get(key) is not None and value is not None:
             value = key.reduce(context[key], value)
-        writers[key.name] = tool
+        writers[key.name] = call
         context = context.set(key, value)
     return context
+
+
+def _is_same(one: object, other: object) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # noqa: BLE001 - arrays and tables have no one answer
+        return False

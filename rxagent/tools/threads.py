@@ -4,98 +4,163 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import logging
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
+from concurrent.futures import Future
 
+from rxagent.errors import ToolFailedError
 from rxagent.runtime import call_on
+from rxagent.tools.awaited import awaited
+from rxagent.tools.job import Job, Outcome, Submit
 
-__all__ = ["GeneratorSteps", "in_thread"]
-
-T = TypeVar("T")
-
-_log = logging.getLogger(__name__)
+__all__ = ["GeneratorSteps", "ThreadPool", "in_thread"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Raised:
-    error: Exception
+async def in_thread(job: Job, began: Callable[[], None] | None = None) -> Outcome:
+    """Run ``job`` in a thread of its own.
 
-
-async def in_thread(
-    function: Callable[[], T],
-    began: Callable[[], None] | None = None,
-    *,
-    pool: ThreadPoolExecutor | None = None,
-) -> T:
-    """Call ``function`` in a worker thread, with the context variables of the caller.
-
-    Cancelling stops the waiting, not the function: no thread can be stopped.  What it
-    raises then is logged.
+    Cancelling stops the waiting, not the function: no thread can be stopped.
 
     Args:
-        function: Runs there.
-        began: Called on the loop, when ``function`` begins.
-        pool: Of whose threads; by default the loop's own.
+        job: Runs there.
+        began: Called on the loop, when it begins.
     """
-    loop = asyncio.get_running_loop()
-    abandoned = False
+    return await ThreadPool(1).run(job, began)
 
-    def call() -> T | _Raised:
-        # Carried as a value: a future cannot hold StopIteration, and takes the
-        # CancelledError of somebody else's future for its own.
-        if began is not None:
-            call_on(loop, began)
-        try:
-            return function()
-        except Exception as error:  # noqa: BLE001 - raised again where it is awaited
-            if abandoned:
-                _log.warning("a cancelled tool failed afterwards", exc_info=error)
-            return _Raised(error)
 
+class ThreadPool:
+    """No more than so many threads; each ends when no job waits.
+
+    They are daemons, as those of ``concurrent.futures`` are not: a tool that never
+    returns does not keep the program from its end.
+
+    Args:
+        size: How many jobs run at the same time.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[Future[Outcome], Callable[[], Outcome]]] = deque()
+        self._busy = 0
+        self._is_closed = False
+
+    async def run(self, job: Job, began: Callable[[], None] | None = None) -> Outcome:
+        """Run ``job`` in one of the threads; cancelling stops the waiting alone.
+
+        Args:
+            job: Runs there.
+            began: Called on the loop, when it begins.
+
+        Raises:
+            ToolFailedError: If the pool is closed before it begins.
+        """
+        loop = asyncio.get_running_loop()
+
+        def work() -> Outcome:
+            if began is not None:
+                call_on(loop, began)
+            return job()
+
+        return await awaited(self._submit(work), job.tool)
+
+    def close(self) -> None:
+        """Take no more jobs and drop those that wait; those that run go on."""
+        with self._lock:
+            self._is_closed = True
+            dropped = [future for future, _ in self._waiting]
+            self._waiting.clear()
+        for future in dropped:
+            future.cancel()
+
+    def _submit(self, work: Callable[[], Outcome]) -> Future[Outcome]:
+        future: Future[Outcome] = Future()
+        with self._lock:
+            if self._is_closed:
+                raise ToolFailedError(
+                    "the thread pool of the tools is closed", kind="environment"
+                )
+            self._waiting.append((future, work))
+            if self._busy < self._size:
+                self._busy += 1
+                threading.Thread(
+                    target=self._main, name="rxagent-tool", daemon=True
+                ).start()
+        return future
+
+    def _main(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._busy -= 1
+                    return
+                future, work = self._waiting.popleft()
+            if future.set_running_or_notify_cancel():
+                _settle(future, work)
+
+
+def _settle(future: Future[Outcome], work: Callable[[], Outcome]) -> None:
     try:
-        variables = contextvars.copy_context()
-        outcome = await loop.run_in_executor(pool, partial(variables.run, call))
-    except asyncio.CancelledError:
-        abandoned = True
-        raise
-    if isinstance(outcome, _Raised):
-        raise outcome.error
-    return outcome
+        outcome = work()
+    except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+        future.set_exception(error)
+    else:
+        future.set_result(outcome)
 
 
 class GeneratorSteps(AsyncIterator[object]):
-    """An async iterator over a generator; every step is a job for a worker thread.
+    """An async iterator over a generator; every step is a job.
 
     Args:
         generator: Closed by `aclose`, or if a step of it still runs then, after that.
+        tool: Whose it is.
+        submit: Where its steps run.
+        began: Called on the loop, when the first step begins.
     """
 
-    def __init__(self, generator: Generator[object, None, object]) -> None:
+    def __init__(
+        self,
+        generator: Generator[object, None, object],
+        *,
+        tool: str,
+        submit: Submit,
+        began: Callable[[], None] | None,
+    ) -> None:
         self.returned: object = None
         """What the generator returned."""
         self._generator = generator
+        self._tool = tool
+        self._submit = submit
+        self._began = began
         self._stepping = threading.Lock()
         self._ended = self._abandoned = False
 
     async def __anext__(self) -> object:
-        item = await in_thread(self._step)
+        began, self._began = self._began, None
+        item = await self._run(self._step, began)
         if self._ended:
             raise StopAsyncIteration
         return item
 
     async def aclose(self) -> None:
-        """Close the generator in a thread, but wait for no step that runs."""
+        """Close the generator where its steps run, but wait for no step that runs."""
         if not self._ended:
             self._abandoned = True
-            loop, context = asyncio.get_running_loop(), contextvars.copy_context()
-            closing = loop.run_in_executor(None, context.run, self._close_if_abandoned)
-            # Shielded: a second cancellation must not take the job off the queue.
-            await asyncio.shield(closing)
+            closing = asyncio.ensure_future(self._run(self._close_if_abandoned))
+            try:
+                # Shielded: a second cancellation must not take the job off the queue.
+                await asyncio.shield(closing)
+            except asyncio.CancelledError:
+                self._close_if_abandoned()  # the loop may end, and start no job
+                raise
+
+    async def _run(
+        self, step: Callable[[], object], began: Callable[[], None] | None = None
+    ) -> object:
+        variables = contextvars.copy_context()
+        job = Job(tool=self._tool, function=step, variables=variables, stays=True)
+        return (await self._submit(job, began)).value
 
     def _step(self) -> object:
         try:

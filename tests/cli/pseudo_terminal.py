@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from types import TracebackType
 from typing import IO
 
@@ -107,14 +106,6 @@ class PseudoTerminal:
             if happened.wait(_PATIENCE_S):
                 return
         raise AssertionError("it did not happen")
-
-    def press_until_ended(self, keys: str) -> int:
-        """Press again and again; return the code."""
-        for _ in range(_PRESSES):
-            self.press(keys)
-            with suppress(subprocess.TimeoutExpired):
-                return self.child.wait(_PATIENCE_S)
-        raise AssertionError("the child did not end")
 
     def ended(self) -> tuple[int, str]:
         """Wait for the end of the command; return its code and what it showed."""

@@ -317,7 +317,7 @@ def test_a_thousand_synchronous_calls_cost_no_stack() -> None:
 
 @pytest.mark.parametrize("bound", [0, -1])
 def test_a_bound_below_one_is_refused_at_the_call(bound: int) -> None:
-    with pytest.raises(ValueError, match="at least 1 call must run at a time"):
+    with pytest.raises(ValueError, match="max_concurrency must be 1 or more"):
         batch([], now, max_concurrency=bound)
 
 
@@ -364,6 +364,23 @@ def test_kinds_of_tools_mix_and_results_belong_to_their_calls() -> None:
         mine = [type(event) for event in events if event.call is call]
         assert mine[0] is ToolStarted
         assert mine[-1] is ToolFinished
+
+
+def test_without_an_executor_the_calls_of_a_batch_run_at_once() -> None:
+    """D-18, M-23."""
+    both = threading.Barrier(2)
+
+    @tool
+    def meet() -> str:
+        both.wait(PATIENCE_S)
+        return "met"
+
+    calls = [calling("meet", id=id_) for id_ in "ab"]
+    source = run_batch(calls, tool_index([meet]), context=CONTEXT, origin=ORIGIN)
+
+    assert [e.value for e in block(source) if isinstance(e, ToolFinished)] == [
+        "met"
+    ] * 2
 
 
 def test_async_tools_of_a_batch_wait_for_each_other() -> None:
