@@ -14,6 +14,7 @@ from mcp.client import IncomingMessage, Transport
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.types import ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from rxagent.errors import ToolFailedError
 from rxagent.integrations.mcp.failures import NeverRanError, failure_of, lost
@@ -119,6 +120,11 @@ class Connection:
             return await client.call_tool(tool, arguments, progress_callback=tell)
         except MCPError as error:
             raise await self._failed(error) from None
+        except ValidationError:
+            # Its text is a page of all that a result may be.
+            raise ToolFailedError(
+                f"MCP server {self._server!r} answered with something that is no result"
+            ) from None
 
     async def tools(self) -> list[types.Tool]:
         """What the server offers now.

@@ -88,7 +88,7 @@ class Questions:
         try:
             async with aclosing(iterate(self.ask(question))) as answers:
                 async for answer in answers:
-                    return _answered(answer)
+                    return _answered(question, answer)
             return types.ElicitResult(action="cancel")
         except Exception:  # noqa: BLE001 - logged, and told to the server
             return self._unanswered("the user cannot be asked")
@@ -116,9 +116,13 @@ class Questions:
         return types.ErrorData(code=types.INTERNAL_ERROR, message=problem)
 
 
-def _answered(answer: Mapping[str, object] | None) -> types.ElicitResult:
+def _answered(
+    question: McpQuestion, answer: Mapping[str, object] | None
+) -> types.ElicitResult:
     if answer is None:
         return types.ElicitResult(action="decline")
+    if question.url is not None:
+        return types.ElicitResult(action="accept")
     return types.ElicitResult.model_validate({"action": "accept", "content": answer})
 
 
