@@ -1,21 +1,15 @@
-"""MCP servers for tests: in this process, as a process, and over HTTP."""
+"""MCP servers for tests, in this process and as processes, and calls to them."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import socket
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Unpack
 
-import uvicorn
 from mcp.client._memory import InMemoryTransport
 from mcp.server import MCPServer
-from starlette.types import ASGIApp
 
 from rxagent.context import Context
 from rxagent.events import ToolFinished, ToolProgress
@@ -27,7 +21,6 @@ from rxagent.runtime import Flow
 from rxagent.tools import ToolEvent, run_call, tool_index
 
 __all__ = [
-    "HttpServer",
     "answer_of",
     "busy_process",
     "call_of",
@@ -96,42 +89,3 @@ async def answer_of(
 
 def progress_in(events: Sequence[ToolEvent]) -> list[object]:
     return [event.value for event in events if isinstance(event, ToolProgress)]
-
-
-class HttpServer:
-    """Serves an ASGI app on loopback, on a thread; a context manager.
-
-    Args:
-        app: To serve.
-        port: Of an earlier server that this one takes the place of.
-    """
-
-    def __init__(self, app: ASGIApp, port: int = 0) -> None:
-        self._listener = socket.create_server(("127.0.0.1", port))
-        self.port: int = self._listener.getsockname()[1]
-        config = uvicorn.Config(
-            app, log_level="critical", ws="none", timeout_graceful_shutdown=0
-        )
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._main)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/mcp"
-
-    def __enter__(self) -> HttpServer:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._server.should_exit = True
-        self._thread.join()
-        self._listener.close()
-
-    def _main(self) -> None:
-        asyncio.run(self._server.serve(sockets=[self._listener]))

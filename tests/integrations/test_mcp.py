@@ -44,9 +44,12 @@ def names(tools: tuple[Any, ...]) -> list[str]:
 
 async def left_behind() -> set[asyncio.Task[Any]]:
     """Tasks besides this one, once what is about to end has ended."""
-    for _ in range(20):
+    here = {asyncio.current_task()}
+    for _ in range(1_000):
         await asyncio.sleep(0)
-    return asyncio.all_tasks() - {asyncio.current_task()}
+        if asyncio.all_tasks() == here:
+            break
+    return {each for each in asyncio.all_tasks() if each not in here}
 
 
 def test_making_a_server_connects_to_nothing() -> None:
@@ -485,6 +488,22 @@ class TestSessions:
                 await server.tools_now()
                 assert await left_behind() != set()
             assert await left_behind() == set()
+
+        asyncio.run(scenario())
+
+    def test_with_on_a_running_loop_does_not_wait_for_it(self) -> None:
+        async def scenario() -> None:
+            with in_memory(busy_server()) as server:
+                await server.tools_now()
+            assert await left_behind() == set()
+
+        asyncio.run(scenario())
+
+    def test_async_with_closes_the_sessions_of_other_loops_too(self) -> None:
+        async def scenario() -> None:
+            async with in_memory(busy_server()) as server:
+                await asyncio.to_thread(server.tools_now().run)
+            assert [*server._connections] == []
 
         asyncio.run(scenario())
 

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rxagent.errors import ToolFailedError
 from rxagent.integrations.mcp import McpProgress, McpServer
 from tests.integrations.busy_server import busy_server
+from tests.integrations.http_server import HttpServer
 from tests.integrations.mcp_servers import (
-    HttpServer,
     answer_of,
     events_of,
     progress_in,
@@ -39,13 +39,17 @@ class Guarded:
             await Response(status_code=401)(scope, receive, send)
 
 
+def url_of(http: HttpServer) -> str:
+    return f"{http.url}/mcp"
+
+
 def serving(port: int = 0) -> HttpServer:
     return HttpServer(busy_server().streamable_http_app(), port)
 
 
 def test_a_tool_is_called_over_http() -> None:
     async def scenario() -> None:
-        async with McpServer.http(http.url) as server:
+        async with McpServer.http(url_of(http)) as server:
             assert (await answer_of(server, "add", a=1, b=2)).value == {"result": 3}
             events = await events_of(server, "count", to=2)
             assert progress_in(events) == [
@@ -58,7 +62,7 @@ def test_a_tool_is_called_over_http() -> None:
 
 def test_the_tools_come_anew_over_http_too() -> None:
     async def scenario() -> None:
-        async with McpServer.http(http.url) as server:
+        async with McpServer.http(url_of(http)) as server:
             seen: list[tuple[Any, ...]] = []
             async for tools in server.tools():
                 seen.append(tools)
@@ -78,7 +82,7 @@ def test_disposing_a_call_cancels_it_over_http_too(
     monkeypatch.setenv("NOTES", str(notes))
 
     async def scenario() -> None:
-        async with McpServer.http(http.url) as server:
+        async with McpServer.http(url_of(http)) as server:
             hanging = asyncio.ensure_future(events_of(server, "hang"))
             while not notes.exists():
                 await asyncio.sleep(0.001)
@@ -96,9 +100,13 @@ def test_headers_are_sent_and_a_refusal_says_what_to_check() -> None:
     app.user_middleware.append(Middleware(Guarded, key="secret-1"))
 
     async def scenario() -> None:
-        async with McpServer.http(http.url, headers={"x-key": "secret-1"}) as server:
+        async with McpServer.http(
+            url_of(http), headers={"x-key": "secret-1"}
+        ) as server:
             assert (await answer_of(server, "add", a=1, b=2)).failure is None
-        async with McpServer.http(http.url, headers={"x-key": "secret-2"}) as server:
+        async with McpServer.http(
+            url_of(http), headers={"x-key": "secret-2"}
+        ) as server:
             with pytest.raises(ToolFailedError, match=r"HTTP 401.*headers") as refused:
                 await server.tools_now()
             assert refused.value.kind == "environment"
@@ -118,7 +126,7 @@ def test_requests_may_be_signed() -> None:
     app.user_middleware.append(Middleware(Guarded, key="secret-1"))
 
     async def scenario() -> None:
-        async with McpServer.http(http.url, auth=Signed()) as server:
+        async with McpServer.http(url_of(http), auth=Signed()) as server:
             assert (await answer_of(server, "add", a=1, b=2)).failure is None
 
     with HttpServer(app) as http:
@@ -127,7 +135,7 @@ def test_requests_may_be_signed() -> None:
 
 def test_a_server_that_is_not_there_is_a_failure_of_the_environment() -> None:
     with serving() as http:
-        url = http.url.replace("http://", "http://me:secret@")
+        url = url_of(http).replace("http://", "http://me:secret@")
 
     async def scenario() -> None:
         async with McpServer.http(url) as server:
@@ -139,12 +147,23 @@ def test_a_server_that_is_not_there_is_a_failure_of_the_environment() -> None:
     asyncio.run(scenario())
 
 
+def test_a_server_that_speaks_no_tls_cannot_be_reached_by_https() -> None:
+    async def scenario() -> None:
+        url = url_of(http).replace("http:", "https:")
+        async with McpServer.http(url) as server:
+            with pytest.raises(ToolFailedError, match="cannot be reached"):
+                await server.tools_now()
+
+    with serving() as http:
+        asyncio.run(scenario())
+
+
 def test_what_is_no_mcp_server_is_a_failure_of_the_environment() -> None:
     def hello(request: Request) -> Response:
         return PlainTextResponse("hello", status_code=500)
 
     async def scenario() -> None:
-        async with McpServer.http(http.url) as server:
+        async with McpServer.http(url_of(http)) as server:
             with pytest.raises(ToolFailedError, match="error response") as failed:
                 await server.tools_now()
             assert failed.value.kind == "environment"
@@ -216,7 +235,7 @@ class Forgetful:
 
 def test_a_session_that_the_server_forgot_is_opened_again() -> None:
     async def scenario() -> None:
-        async with McpServer.http(http.url) as server:
+        async with McpServer.http(url_of(http)) as server:
             assert (await answer_of(server, "a")).value == "s0"
             forgetful.sessions.append("s1")  # as if it had been started again
             assert (await answer_of(server, "a")).value == "s2"
@@ -231,7 +250,7 @@ def test_a_session_that_the_server_forgot_is_opened_again() -> None:
 
 def test_an_answer_that_breaks_off_fails_that_call_alone() -> None:
     async def scenario() -> None:
-        async with McpServer.http(http.url) as server:
+        async with McpServer.http(url_of(http)) as server:
             done = await answer_of(server, "b")
             assert done.failure == "environment"
             assert "broke off its answer" in done.message.text

@@ -72,8 +72,8 @@ def _said(error: Exception) -> str:
             return error.message
         case TimeoutError():
             return "it does not answer in time; raise connect_timeout_s if it is slow"
-        case OSError():
-            return f"it cannot be started: {error.strerror or type(error).__name__}"
+        case OSError(strerror=str(reason)):
+            return f"it cannot be started: {reason}"
         case httpx2.ConnectError():
             return "it cannot be reached; is the address right, and does it run?"
         case _:

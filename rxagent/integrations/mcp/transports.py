@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias
 
+import anyio
 import httpx2
 from mcp import StdioServerParameters
 from mcp.client import Transport
@@ -102,7 +103,11 @@ class _Watched:
         return getattr(self._incoming, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        return await self._incoming.receive()
+        try:
+            return await self._incoming.receive()
+        except anyio.EndOfStream:
+            self._ended()
+            raise
 
     async def aclose(self) -> None:
         await self._incoming.aclose()
@@ -112,10 +117,9 @@ class _Watched:
 
     async def __anext__(self) -> SessionMessage | Exception:
         try:
-            return await anext(self._incoming)
-        except StopAsyncIteration:
-            self._ended()
-            raise
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
 
     async def __aenter__(self) -> _Watched:
         await self._incoming.__aenter__()
