@@ -29,6 +29,7 @@ CATALOGUES = (
     "rxagent",
     "rxagent.advisors",
     "rxagent.integrations.mcp",
+    "rxagent.integrations.openapi",
     "rxagent.models",
     "rxagent.operators",
     "rxagent.runtime",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from typing import TypeAlias
@@ -13,16 +11,14 @@ from mcp import types
 from rxagent.errors import ConfigurationError, ToolError
 from rxagent.tools import Tool, ToolContext, ToolRules
 from rxagent.tools.arguments import ArgumentsCheck, Misfit
+from rxagent.tools.safe_name import safe_name
 from rxagent.tools.tool import AnyTool
 
-__all__ = ["Call", "safe_name", "tools_of"]
+__all__ = ["Call", "tools_of"]
 
 Call: TypeAlias = Callable[[str, dict[str, object], ToolContext], Awaitable[object]]
 """Calls a tool, by the server's name for it."""
 
-_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]", re.ASCII)
-_NAME_CHARS = 64
-_DIGEST_CHARS = 8
 # No tool has a parameter of this name, and no model can set it.
 _CONTEXT = "rxagent: the context of the call"
 
@@ -60,15 +56,6 @@ def tools_of(
         _tool(name, listed, rules, call)
         for name, listed in zip(names, listing, strict=True)
     )
-
-
-def safe_name(name: str) -> str:
-    """A name like ``name`` that every provider takes; two long ones stay two."""
-    safe = _NOT_IN_NAME.sub("_", name)
-    if len(safe) <= _NAME_CHARS:
-        return safe
-    digest = hashlib.sha256(name.encode()).hexdigest()[:_DIGEST_CHARS]
-    return f"{safe[: _NAME_CHARS - _DIGEST_CHARS - 1]}_{digest}"
 
 
 def _tool(name: str, listed: types.Tool, rules: ToolRules, call: Call) -> AnyTool:
