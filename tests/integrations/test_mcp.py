@@ -217,6 +217,29 @@ def test_the_tools_come_anew_when_the_server_changes_them() -> None:
     asyncio.run(scenario())
 
 
+def test_a_list_is_kept_until_the_server_changes_it() -> None:
+    listed: list[None] = []
+
+    async def count(context: Any, call_next: Any) -> Any:
+        if context.method == "tools/list":
+            listed.append(None)
+        return await call_next(context)
+
+    async def scenario() -> None:
+        inner = busy_server()
+        inner.middleware.append(count)
+        async with in_memory(inner) as server:
+            for _ in range(3):
+                tools = await server.tools_now()
+            assert len(listed) == 1
+            await answer_of(server, "grow", tools=tools, name="moss")
+            while len(await server.tools_now()) == len(tools):
+                await asyncio.sleep(0)
+            assert len(listed) == 2
+
+    asyncio.run(asyncio.wait_for(scenario(), 30))
+
+
 def test_a_stream_of_tools_completes_when_the_server_is_closed_from_here() -> None:
     async def scenario() -> None:
         async with in_memory(busy_server()) as server:

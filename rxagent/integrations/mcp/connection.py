@@ -71,7 +71,7 @@ class Connection:
         self._end = asyncio.Event()
         self._ended_by_server = False
         self._failure: Exception | None = None
-        self._announces = False
+        self._listens = False
         self._listing: list[types.Tool] | None = None
         self._changed = asyncio.Event()
         # It outlives whoever needs it first, so it sees none of their variables.
@@ -129,7 +129,7 @@ class Connection:
     async def tools(self) -> list[types.Tool]:
         """What the server offers now.
 
-        Asked again each time, unless the server tells when it changes.
+        Asked again each time, unless a subscription tells when that changes.
 
         Raises:
             ToolFailedError: If it does not say.
@@ -144,7 +144,7 @@ class Connection:
             listing = await self._pages(client)
         except MCPError as error:
             raise await self._failed(error) from None
-        if self._announces and not changed.is_set():
+        if self._listens and not changed.is_set():
             self._listing = listing
         return listing
 
@@ -216,10 +216,14 @@ class Connection:
         changed.set()
 
     async def _follow_changes(self, stack: AsyncExitStack, client: Client) -> None:
-        """Learn of changes, by subscribing to them where the protocol wants it."""
+        """Subscribe to changes, where the protocol knows that.
+
+        An older server tells of them unasked, if it can.  Over HTTP it may say that it
+        does and have no way to, so it is not believed, and its list is not kept.
+        """
         offered = client.server_capabilities.tools
-        self._announces = offered is not None and bool(offered.list_changed)
-        if self._announces and client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        tells = offered is not None and bool(offered.list_changed)
+        if tells and client.protocol_version in MODERN_PROTOCOL_VERSIONS:
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
             tried = asyncio.Event()
@@ -230,12 +234,12 @@ class Connection:
         while True:
             with suppress(MCPError, SubscriptionLost):
                 async with client.listen(tools_list_changed=True) as changes:
-                    self._announces = True
+                    self._listens = True
                     self._change()  # what was missed before
                     tried.set()
                     async for _ in changes:
                         self._change()
-            self._announces = False
+            self._listens = False
             self._listing = None
             tried.set()
             await asyncio.sleep(_LISTEN_AGAIN_S)
