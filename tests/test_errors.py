@@ -25,7 +25,7 @@ ERRORS: list[RxAgentError] = [
     MissingContextError("user", hint="set it"),
     LimitError("too many", name="max_calls", value=3, usage=Usage(input_tokens=1)),
     RateLimitError("slow down", retry_after_s=2.0),
-    ModelTimeoutError("late", clock="read", limit_s=3.0),
+    ModelTimeoutError("late", clock="gap", limit_s=3.0),
 ]
 
 

@@ -28,6 +28,8 @@ MODULES = {
 CATALOGUES = (
     "rxagent",
     "rxagent.advisors",
+    "rxagent.integrations.mcp",
+    "rxagent.integrations.openapi",
     "rxagent.models",
     "rxagent.operators",
     "rxagent.runtime",
@@ -196,7 +198,9 @@ def test_a_public_name_says_what_it_takes_and_returns(name: str) -> None:
     assert [each for item in names for each in problems_of(*item)] == []
 
 
-@pytest.mark.parametrize("name", ["rxagent.advisors", "rxagent.operators"])
+@pytest.mark.parametrize(
+    "name", ["rxagent.advisors", "rxagent.integrations.mcp", "rxagent.operators"]
+)
 def test_an_operator_and_an_advisor_have_a_marble(name: str) -> None:
     makes = re.compile(r"Advisor|Operator\[.*|(Callable\[\[)?Observable\[.*")
     without = [
@@ -212,7 +216,8 @@ def test_an_operator_and_an_advisor_have_a_marble(name: str) -> None:
 def test_importing_rxagent_imports_nothing_optional() -> None:
     program = (
         "import sys, rxagent\n"
-        "optional = ('httpx', 'jsonschema', 'xllamacpp', 'rxagent.models', 'pytest')\n"
+        "optional = ('httpx', 'httpx2', 'jsonschema', 'mcp', 'pytest', 'xllamacpp',\n"
+        "    'rxagent.integrations', 'rxagent.models')\n"
         "print([name for name in optional if name in sys.modules])"
     )
     done = subprocess.run(

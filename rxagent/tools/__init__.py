@@ -19,6 +19,7 @@ from rxagent.tools.running import CallSettings
 from rxagent.tools.tool import Tool, tool
 from rxagent.tools.tool_context import ToolContext
 from rxagent.tools.tool_index import tool_index
+from rxagent.tools.tool_result import ToolResult
 
 __all__ = [
     "Answer",
@@ -32,6 +33,7 @@ __all__ = [
     "Tool",
     "ToolContext",
     "ToolEvent",
+    "ToolResult",
     "ToolRules",
     "concurrent",
     "content_of",

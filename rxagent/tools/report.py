@@ -12,6 +12,7 @@ from rxagent.messages import ToolCall, ToolMessage
 from rxagent.requests import Origin
 from rxagent.tools.failure import is_group
 from rxagent.tools.result import content_of, described
+from rxagent.tools.tool_result import ToolResult
 
 __all__ = ["Report", "ToolEvent"]
 
@@ -45,9 +46,12 @@ class Report:
         self, value: object, *, attempts: int = 1, writes: tuple[Write, ...] = ()
     ) -> ToolFinished:
         """The tool returned ``value``, at the last of its ``attempts``."""
+        shown = value
+        if isinstance(value, ToolResult):
+            shown, value = value.content, value.value
         return ToolFinished(
             call=self.call,
-            message=self._message(value, is_error=False),
+            message=self._message(shown, is_error=False),
             value=value,
             attempts=attempts,
             writes=writes,
