@@ -8,13 +8,14 @@ from dataclasses import replace
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.chain import Advisor, Order, around, named
+from rxagent.chain import around
 from rxagent.errors import ConfigurationError
 from rxagent.events import ChatEvent
 from rxagent.integrations.mcp.server import McpServer
+from rxagent.named import Order, named
 from rxagent.requests import ChatRequest
 from rxagent.tools.tool import AnyTool
-from rxagent.types import Exchange
+from rxagent.types import Advisor, Exchange
 
 __all__ = ["mcp_tools"]
 
