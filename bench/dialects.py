@@ -342,32 +342,23 @@ class Holding:
 
 
 async def read_by_hand(client: httpx.AsyncClient, url: str, contest: Contest) -> str:
-    texts: list[str] = []
     async with client.stream("POST", url, json={"stream": True}) as response:
-        async for line in response.aiter_lines():
-            if text := contest.by_hand(line):
-                texts.append(text)
-    return "".join(texts)
+        lines = response.aiter_lines()
+        return "".join([t async for line in lines if (t := contest.by_hand(line))])
 
 
 async def read_by_agent(agent: Agent) -> str:
-    texts: list[str] = []
-    async for event in iterate(agent.stream("Go on.")):
-        if isinstance(event, TextDelta):
-            texts.append(event.text)
-    return "".join(texts)
+    events = iterate(agent.stream("Go on."))
+    return "".join([e.text async for e in events if isinstance(e, TextDelta)])
 
 
 def decode(contest: Contest, frames: list[bytes]) -> str:
     request = ChatRequest(messages=(UserMessage.of("Go on."),))
     decoder = contest.dialect.decoder(request, content_type=contest.content_type)
-    texts: list[str] = []
-    for frame in frames:
-        for event in decoder.feed(frame):
-            if isinstance(event, TextDelta):
-                texts.append(event.text)
+    events = (event for frame in frames for event in decoder.feed(frame))
+    text = "".join([each.text for each in events if isinstance(each, TextDelta)])
     decoder.flush()
-    return "".join(texts)
+    return text
 
 
 async def cpu_of(read: Callable[[], Awaitable[str]]) -> float:
