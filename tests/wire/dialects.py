@@ -77,6 +77,7 @@ class Spoken:
         events: An answer, an event of the wire each.
         frame: The bytes of an event.
         noise: What may stand between two events and means nothing.
+        counted: The bytes of an answer with every count that there is.
         content_type: Of a stream.
     """
 
@@ -84,6 +85,7 @@ class Spoken:
     events: Callable[[Answer], list[Json]]
     frame: Callable[[Mapping[str, Any]], bytes]
     noise: Sequence[bytes]
+    counted: bytes
     content_type: str = "text/event-stream"
 
 
@@ -201,24 +203,37 @@ def _data(event: Mapping[str, Any]) -> bytes:
 
 _COMMENTS = [b": keep-alive\n\n", b": keep-alive\n", b"\n", b"id: 3\nretry: 9\n\n"]
 
+_CHAT_USAGE: Json = {
+    "choices": [],
+    "usage": {
+        "prompt_tokens": 9,
+        "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 1},
+        "completion_tokens": 5,
+        "completion_tokens_details": {"reasoning_tokens": 2},
+    },
+}
+
 DIALECTS: Mapping[str, Spoken] = {
     "AnthropicDialect": Spoken(
         dialect=AnthropicDialect(),
         events=_anthropic,
         frame=lambda event: anthropic.sse([dict(event)]),
         noise=[*_COMMENTS, *(anthropic.sse([each]) for each in anthropic.NOISE)],
+        counted=anthropic.sse(anthropic.ANSWER),
     ),
     "GeminiDialect": Spoken(
         dialect=GeminiDialect(),
         events=_gemini,
         frame=lambda event: _data(event).replace(b"\n", b"\r\n"),
         noise=[*_COMMENTS, b'data: {"unknown": {"deep": [1]}}\n\n'],
+        counted=gemini.ANSWER,
     ),
     "OllamaDialect": Spoken(
         dialect=OllamaDialect(),
         events=_ollama,
         frame=lambda event: ollama.ndjson(event),
         noise=[b"\n", b" \r\n", b'{"unknown": {"deep": [1]}}\n'],
+        counted=ollama.ANSWER,
         content_type="application/x-ndjson",
     ),
     "OpenAIChatDialect": Spoken(
@@ -226,11 +241,13 @@ DIALECTS: Mapping[str, Spoken] = {
         events=_openai_chat,
         frame=_data,
         noise=[*_COMMENTS, b"data: : ping\n\n", b'data: {"choices": []}\n\n'],
+        counted=openai_chat.sse(openai_chat.finish("stop"), _CHAT_USAGE),
     ),
     "OpenAIResponsesDialect": Spoken(
         dialect=OpenAIResponsesDialect(),
         events=_openai_responses,
         frame=lambda event: streams.sse([dict(event)]),
         noise=[*_COMMENTS, *(streams.sse([each]) for each in openai_responses.UNKNOWN)],
+        counted=streams.sse(streams.events_of()),
     ),
 }
