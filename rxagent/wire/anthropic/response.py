@@ -12,9 +12,10 @@ from rxagent.wire.answer_body import AnswerFaults, Opening, and_raise
 from rxagent.wire.anthropic.events import EventReader
 from rxagent.wire.json_text import is_object, load_json
 from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.repeated_chunk import RepeatedChunk
 from rxagent.wire.sse import SseDecoder, SseEvent
 
-__all__ = ["AnthropicDecoder"]
+__all__ = ["AnthropicDecoder", "piece_in"]
 
 _DONE = "[DONE]"  # of compatible servers, which speak another dialect too
 _KNOWN = ("message", "content_block")  # how names of events begin
@@ -43,6 +44,7 @@ class AnthropicDecoder:
         self._faults = AnswerFaults(provider=provider, content_type=content_type)
         self._opening = Opening(self._faults)
         self._sse: SseDecoder | None = None
+        self._repeated = RepeatedChunk(piece_in, piece=("text", "thinking"))
 
     def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
         """Take the bytes of one read.
@@ -52,13 +54,13 @@ class AnthropicDecoder:
         """
         out: list[ChatEvent] = []
         try:
-            if self._sse is None:
-                begun = self._opening.feed(item)
-                if begun is None:
-                    return out
-                self._sse, item = SseDecoder(), begun
-            for event in self._sse.feed(item):
-                self._event(event, out)
+            if (piece := self._repeated.piece_of_read(item)) is not None:
+                self._reader.again(piece, out)  # the common case
+            elif self._sse:
+                self._events(self._sse, item, out)
+            elif (data := self._opening.feed(item)) is not None:
+                self._sse = SseDecoder()
+                self._events(self._sse, data, out)
         except ModelError as error:
             return self._and_raise(out, error)
         return out
@@ -88,11 +90,20 @@ class AnthropicDecoder:
         error.usage = self._reader.usage()
         return and_raise(out, error)
 
+    def _events(self, sse: SseDecoder, read: bytes, out: list[ChatEvent]) -> None:
+        for event in sse.feed(read):
+            self._event(event, out)
+        self._repeated.learn_read(read, alone=sse.is_alone)
+
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
     ) -> None:
         if self._reader.is_over:
             return
+        if (piece := self._repeated.piece_of(event.data, event.event)) is not None:
+            self._reader.again(piece, out)
+            return
+        self._repeated.forget()
         try:
             data: object = from_json(event.data)
         except ValueError:
@@ -102,7 +113,10 @@ class AnthropicDecoder:
         if event.event == "error":
             raise error_of_payload(self._provider, data)
         if is_object(data):
+            before = len(out)
             self._reader.read(data, out, name=event.event)
+            if len(out) == before + 1 and self._reader.is_plain:
+                self._repeated.learn(event.data, data, event.event)
         elif event.event.startswith(_KNOWN):
             raise self._faults.malformed(event.data)
 
@@ -155,3 +169,19 @@ class AnthropicDecoder:
             raise self._faults.nothing_begun()
         if not (self._reader.is_over or self._reader.stop_reason):
             raise self._faults.truncated("with neither a stop reason nor message_stop")
+
+
+def piece_in(event: dict[str, object]) -> str | None:
+    """The text or the thought of an event; ``None`` if it says anything else."""
+    delta = event.get("delta")
+    if event.get("type") != "content_block_delta" or not is_object(delta):
+        return None
+    if event.get("error"):
+        return None
+    match delta:
+        case {"type": "text_delta", "text": str(piece)}:
+            return piece
+        case {"type": "thinking_delta", "thinking": str(piece)}:
+            return piece
+        case _:
+            return None

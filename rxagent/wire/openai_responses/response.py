@@ -12,11 +12,18 @@ from rxagent.wire.answer_body import AnswerFaults, Opening, and_raise
 from rxagent.wire.json_text import is_object, load_json
 from rxagent.wire.openai_responses.events import EventReader
 from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.repeated_chunk import RepeatedChunk
 from rxagent.wire.sse import SseDecoder, SseEvent
 
-__all__ = ["OpenAIResponsesDecoder"]
+__all__ = ["OpenAIResponsesDecoder", "piece_in"]
 
 _DONE = "[DONE]"  # some servers end with it; the answer has ended before
+_PIECES = (
+    "response.output_text.delta",
+    "response.reasoning_summary_text.delta",
+    "response.reasoning_text.delta",
+)
+_IDLE = ("sequence_number", "obfuscation")
 
 
 class OpenAIResponsesDecoder:
@@ -40,6 +47,7 @@ class OpenAIResponsesDecoder:
         self._faults = AnswerFaults(provider=provider, content_type=content_type)
         self._opening = Opening(self._faults)
         self._sse: SseDecoder | None = None
+        self._repeated = RepeatedChunk(piece_in, piece=("delta",), idle=_IDLE)
         self._unknown: str | None = None  # the first event that told us nothing
 
     def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
@@ -50,11 +58,13 @@ class OpenAIResponsesDecoder:
         """
         out: list[ChatEvent] = []
         try:
-            if self._sse is None and (data := self._opening.feed(item)) is not None:
-                self._sse, item = SseDecoder(), data
-            if self._sse:
-                for event in self._sse.feed(item):
-                    self._event(event, out)
+            if (piece := self._repeated.piece_of_read(item)) is not None:
+                self._reader.again(piece, out)  # the common case
+            elif self._sse:
+                self._events(self._sse, item, out)
+            elif (data := self._opening.feed(item)) is not None:
+                self._sse = SseDecoder()
+                self._events(self._sse, data, out)
         except ModelError as error:
             return self._and_raise(out, error)
         return out
@@ -84,11 +94,20 @@ class OpenAIResponsesDecoder:
         error.usage = self._reader.usage()
         return and_raise(out, error)
 
+    def _events(self, sse: SseDecoder, read: bytes, out: list[ChatEvent]) -> None:
+        for event in sse.feed(read):
+            self._event(event, out)
+        self._repeated.learn_read(read, alone=sse.is_alone)
+
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
     ) -> None:
         if self._reader.is_done:
             return
+        if (piece := self._repeated.piece_of(event.data, event.event)) is not None:
+            self._reader.again(piece, out)
+            return
+        self._repeated.forget()
         try:
             data: object = from_json(event.data)
         except ValueError:
@@ -101,12 +120,15 @@ class OpenAIResponsesDecoder:
             if not _is_ours(event):
                 return
             raise self._faults.malformed(event.data)
+        before = len(out)
         try:
             self._reader.read(data, out, name=event.event)
         except ValueError:
             raise self._faults.malformed(event.data) from None
         if not self._reader.has_begun:
             self._unknown = self._unknown or event.data
+        elif len(out) == before + 1 and self._reader.is_plain:
+            self._repeated.learn(event.data, data, event.event)
 
     def _unusual(self, event: SseEvent, *, at_end: bool) -> object:
         """Data that is no plain JSON; ``None`` if there is nothing to read in it."""
@@ -175,3 +197,11 @@ class OpenAIResponsesDecoder:
 def _is_ours(event: SseEvent) -> bool:
     """Whether it has to be JSON; a keep-alive by another name may be anything."""
     return event.event == "message" or event.event.startswith("response.")
+
+
+def piece_in(event: dict[str, object]) -> str | None:
+    """The text or the thought of an event; ``None`` if it says anything else."""
+    piece = event.get("delta")
+    if isinstance(piece, str) and event.get("type") in _PIECES:
+        return piece
+    return None
