@@ -8,7 +8,7 @@ Nouns are here; the catalogues are modules: `rxagent.advisors`, `rxagent.errors`
 from typing import TYPE_CHECKING
 
 from rxagent.agent import Agent, Prompt
-from rxagent.chain import Advisor, after, around, before, by_order, named
+from rxagent.chain import after, around, before
 from rxagent.context import Context, Key
 from rxagent.events import (
     ApprovalRequested,
@@ -40,14 +40,18 @@ from rxagent.messages import (
     UserMessage,
     UserPart,
 )
+from rxagent.named import by_order, named
 from rxagent.operators import just
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatOptions, ChatRequest, Origin, ToolSpec
 from rxagent.responses import ChatResponse, FinishReason, Limit
 from rxagent.runtime import Flow
 from rxagent.tools import Tool, ToolContext, tool
-from rxagent.types import Exchange, Operator
+from rxagent.types import Advisor, Exchange, Operator
 from rxagent.usage import Usage
+
+if TYPE_CHECKING:
+    from rxagent.models import model
 
 __all__ = [
     "Advisor",
@@ -102,6 +106,7 @@ __all__ = [
     "before",
     "by_order",
     "just",
+    "model",
     "named",
     "tool",
 ]
@@ -110,9 +115,13 @@ __version__: str
 
 if not TYPE_CHECKING:  # else every name would be there for a type checker
 
-    def __getattr__(name: str) -> str:
+    def __getattr__(name: str) -> object:
         if name == "__version__":
             from importlib.metadata import version
 
             return version("rxagent")
+        if name == "model":  # brings the network's library, which takes its time
+            from rxagent.models import model
+
+            return model
         raise AttributeError(f"module 'rxagent' has no attribute {name!r}")

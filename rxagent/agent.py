@@ -10,7 +10,7 @@ from uuid import uuid4
 from reactivex import Observable, abc
 
 from rxagent.advisors import tool_loop
-from rxagent.chain import Advisor, Named, chain, name_of
+from rxagent.chain import chain
 from rxagent.context import Context
 from rxagent.errors import ConfigurationError, RequestError
 from rxagent.events import ChatEvent
@@ -22,12 +22,13 @@ from rxagent.messages import (
     ToolMessage,
     UserMessage,
 )
+from rxagent.named import Named, name_of
 from rxagent.operators import concat_each, just, one_finished, responses
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.responses import ChatResponse
 from rxagent.runtime import Flow, with_room
 from rxagent.tools import tool_index
-from rxagent.types import Exchange
+from rxagent.types import Advisor, Exchange
 
 __all__ = ["Agent", "Prompt"]
 

@@ -9,112 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import reduce
 from itertools import groupby
-from typing import TypeAlias
 
 from reactivex import Observable
 
 from rxagent.errors import AdvisorError, ConfigurationError
 from rxagent.events import ChatEvent
+from rxagent.named import Named, name_of
 from rxagent.operators import concat_each, fuse, just
 from rxagent.operators._transduction import is_transduction
 from rxagent.requests import ChatRequest
-from rxagent.types import Exchange, Operator
+from rxagent.types import Advisor, Exchange, Operator
 
-__all__ = [
-    "Advisor",
-    "Named",
-    "Order",
-    "after",
-    "around",
-    "before",
-    "by_order",
-    "chain",
-    "name_of",
-    "named",
-]
-
-Advisor: TypeAlias = Callable[[Exchange], Exchange]
-"""An operator around the rest of the chain."""
-
-
-class Order(IntEnum):
-    """Places for `by_order`, outermost first; leave steps of 100 between your own."""
-
-    FIRST = -(2**31)
-    AUDIT = FIRST + 100
-    GUARD = FIRST + 150
-    MEMORY = FIRST + 200
-    TOOL_LOOP = FIRST + 300
-    IN_LOOP = FIRST + 400
-    DEFAULT = 0
-    LAST_LOG = 2**31 - 101
-    LAST = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Named:
-    """An advisor that says its name, its settings and its place.
-
-    Args:
-        advise: The advisor.
-        name: Shown by ``describe``, in errors and in spans.
-        settings: What it was made with, in words; no secrets.
-        order: Its place for `by_order`; a list needs none.
-        owns_tools: It runs the tools of a request, so there may be only one.
-    """
-
-    advise: Advisor
-    name: str
-    settings: str = ""
-    order: int = Order.DEFAULT
-    owns_tools: bool = False
-
-    def __call__(self, inner: Exchange) -> Exchange:
-        """Wrap the rest of the chain."""
-        return self.advise(inner)
-
-    def __repr__(self) -> str:
-        return f"{self.name}({self.settings})"
-
-
-def named(
-    name: str,
-    advisor: Advisor,
-    *,
-    settings: str = "",
-    order: int = Order.DEFAULT,
-    owns_tools: bool = False,
-) -> Advisor:
-    """Give ``advisor`` a name, and a place for `by_order`.
-
-    Args:
-        name: Shown by ``describe``, in errors and in spans.
-        advisor: Any advisor.
-        settings: What it was made with, in words; no secrets.
-        order: Its place for `by_order`; a list needs none.
-        owns_tools: It runs the tools of a request, so there may be only one.
-
-    Returns:
-        The same advisor, with a name.
-    """
-    return Named(
-        advise=advisor,
-        name=name,
-        settings=settings,
-        order=order,
-        owns_tools=owns_tools,
-    )
-
-
-def name_of(advisor: Callable[..., object]) -> str:
-    """The name of an advisor or of a function that makes one."""
-    if isinstance(advisor, Named):
-        return advisor.name
-    name = getattr(advisor, "__qualname__", type(advisor).__name__)
-    return str(name).replace(".<locals>", "").replace("<lambda>", "lambda")
+__all__ = ["after", "around", "before", "chain"]
 
 
 def chain(advisors: Iterable[Advisor], model: Exchange) -> Exchange:
@@ -232,23 +140,6 @@ def around(
         return concat_each(answer)
 
     return advise
-
-
-def by_order(advisors: Iterable[Advisor]) -> list[Advisor]:
-    """Sort advisors that come from several sources by their ``order``.
-
-    Equal orders keep the order of the list; an advisor without one has
-    ``Order.DEFAULT``.
-
-    Args:
-        advisors: In the order of registration.
-
-    Returns:
-        Outermost first.
-    """
-    return sorted(
-        advisors, key=lambda a: a.order if isinstance(a, Named) else Order.DEFAULT
-    )
 
 
 @dataclass(frozen=True, slots=True)

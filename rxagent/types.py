@@ -10,7 +10,7 @@ from reactivex import Observable
 from rxagent.events import ChatEvent
 from rxagent.requests import ChatRequest
 
-__all__ = ["Embedder", "Exchange", "Operator", "Transducer"]
+__all__ = ["Advisor", "Embedder", "Exchange", "Operator", "Transducer"]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -22,6 +22,9 @@ Operator: TypeAlias = Callable[[Observable[A]], Observable[B]]
 
 Exchange: TypeAlias = Callable[[Observable[ChatRequest]], Observable[ChatEvent]]
 """A model, the rest of a chain, a tool loop, a whole agent."""
+
+Advisor: TypeAlias = Callable[[Exchange], Exchange]
+"""An operator around the rest of the chain."""
 
 Embedder: TypeAlias = Callable[
     [Sequence[str]], Observable[tuple[tuple[float, ...], ...]]

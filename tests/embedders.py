@@ -47,22 +47,24 @@ def vector_of(text: str) -> list[float]:
     return [float(len(text)), float(sum(map(ord, text))), 0.5]
 
 
-ONCE = RetryPolicy(max_retries=0)
+def _once(options: dict[str, Any]) -> dict[str, Any]:
+    """What fails is told at once, unless the test wants something else."""
+    return {"retry": RetryPolicy(max_retries=0), **options}
 
 
-def _gemini(server: ChatServer, retry: RetryPolicy = ONCE, **options: Any) -> Embedder:
+def _gemini(server: ChatServer, **options: Any) -> Embedder:
     return GeminiEmbeddings(
-        model="m", base_url=server.url, api_key="k", retry=retry, **options
+        model="m", base_url=server.url, api_key="k", **_once(options)
     )
 
 
-def _ollama(server: ChatServer, retry: RetryPolicy = ONCE, **options: Any) -> Embedder:
-    return OllamaEmbeddings(model="m", base_url=server.url, retry=retry, **options)
+def _ollama(server: ChatServer, **options: Any) -> Embedder:
+    return OllamaEmbeddings(model="m", base_url=server.url, **_once(options))
 
 
-def _openai(server: ChatServer, retry: RetryPolicy = ONCE, **options: Any) -> Embedder:
+def _openai(server: ChatServer, **options: Any) -> Embedder:
     return OpenAIEmbeddings(
-        model="m", base_url=server.base_url, api_key="k", retry=retry, **options
+        model="m", base_url=server.base_url, api_key="k", **_once(options)
     )
 
 

@@ -14,11 +14,12 @@ from reactivex.testing import ReactiveTest, TestScheduler
 
 from rxagent import Agent, tool
 from rxagent.advisors import log, safeguard, tool_loop
-from rxagent.chain import Advisor, around, before, named
+from rxagent.chain import around, before
 from rxagent.context import Context, Key
 from rxagent.errors import AdvisorError, ConfigurationError, RequestError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import Image, Message, SystemMessage, Text, UserMessage
+from rxagent.named import named
 from rxagent.operators import just
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.responses import ChatResponse
@@ -31,7 +32,7 @@ from rxagent.testing import (
     assert_grammar,
     tool_call,
 )
-from rxagent.types import Exchange
+from rxagent.types import Advisor, Exchange
 from tests.marbles import emitted
 from tests.test_chain import probe
 

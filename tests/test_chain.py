@@ -10,26 +10,16 @@ from reactivex import Observable
 from reactivex import operators as ops
 from reactivex.testing.marbles import marbles_testing
 
-from rxagent.chain import (
-    Advisor,
-    Named,
-    Order,
-    after,
-    around,
-    before,
-    by_order,
-    chain,
-    name_of,
-    named,
-)
+from rxagent.chain import after, around, before, chain
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import AssistantMessage, UserMessage
+from rxagent.named import Named, Order, by_order, name_of, named
 from rxagent.operators import just, transduce
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
 from rxagent.testing import ScriptedModel, assert_advisor_laws
-from rxagent.types import Exchange
+from rxagent.types import Advisor, Exchange
 from tests.marbles import Letters, comparable, drawn
 from tests.operators.test_expand_rounds import depth
 

@@ -18,7 +18,6 @@ from reactivex import Observable
 from rxagent import advisors, models, operators
 from rxagent.advisors import log, re_reading, safeguard, schema_tools, tool_loop
 from rxagent.agent import Agent
-from rxagent.chain import Advisor
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import AssistantMessage
@@ -45,6 +44,7 @@ from rxagent.testing import (
     tool_call,
 )
 from rxagent.tools import tool
+from rxagent.types import Advisor
 from tests.embedders import EMBEDDERS, vector_of
 from tests.servers import Answer, Asked, ChatServer, never
 from tests.test_chain import probe
@@ -111,6 +111,7 @@ MODELS = {
     "OpenAIChat": "tests/models/test_openai_chat.py",
     "OpenAIResponses": "tests/models/test_openai_responses.py",
 }
+DOORS = {"Provider", "Vendor", "model"}  # how one gets at them
 
 REPLIES = st.builds(
     Reply,
@@ -129,7 +130,7 @@ def names_of(catalogue: Any) -> set[str]:
 def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
     assert names_of(advisors) == set(ADVISORS) | RANKINGS
     assert names_of(operators) == set(OPERATORS) | SOURCES
-    assert names_of(models) == set(MODELS) | set(EMBEDDERS)
+    assert names_of(models) == set(MODELS) | set(EMBEDDERS) | DOORS
 
 
 @pytest.mark.parametrize("name", ADVISORS)

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.chain import Advisor, around, named
+from rxagent.chain import around
 from rxagent.events import ChatEvent, Finished, RoundFinished
+from rxagent.named import named
 from rxagent.operators import just
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
-from rxagent.types import Exchange
+from rxagent.types import Advisor, Exchange
 
 _LOGGER = logging.getLogger("rxagent")
 

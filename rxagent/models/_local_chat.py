@@ -15,7 +15,7 @@ from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.advisors import schema_tools
-from rxagent.chain import Advisor, before, chain
+from rxagent.chain import before, chain
 from rxagent.errors import ConfigurationError
 from rxagent.events import ChatEvent
 from rxagent.messages import SystemMessage
@@ -25,7 +25,7 @@ from rxagent.operators import concat_each, just
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatOptions, ChatRequest
 from rxagent.runtime import Sink, from_producer
-from rxagent.types import Exchange
+from rxagent.types import Advisor, Exchange
 from rxagent.wire import OpenAIChatDialect
 
 __all__ = ["LocalChat"]

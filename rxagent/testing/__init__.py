@@ -1,5 +1,6 @@
-"""For tests of your own: a scripted model, the laws, and cuts at any place."""
+"""For tests of your own: a scripted model, cassettes, the laws, and cuts anywhere."""
 
+from rxagent.testing._cassette import Cassette
 from rxagent.testing._cut_anywhere import assert_cut_anywhere, every_cut
 from rxagent.testing._laws import (
     assert_advisor_laws,
@@ -10,6 +11,7 @@ from rxagent.testing._operator_laws import assert_operator_laws
 from rxagent.testing._scripted_model import Reply, ScriptedModel, Step, tool_call
 
 __all__ = [
+    "Cassette",
     "Reply",
     "ScriptedModel",
     "Step",

@@ -11,13 +11,12 @@ from reactivex import Observable, abc
 from reactivex import operators as ops
 from reactivex.testing import TestScheduler
 
-from rxagent.chain import Advisor
 from rxagent.events import ChatEvent, Finished
 from rxagent.messages import UserMessage
 from rxagent.operators import just
 from rxagent.requests import ChatRequest, Origin
 from rxagent.testing._scripted_model import Reply, ScriptedModel, Step
-from rxagent.types import Exchange
+from rxagent.types import Advisor, Exchange
 
 __all__ = ["assert_advisor_laws", "assert_exchange_laws", "assert_grammar"]
 

@@ -16,7 +16,7 @@ from reactivex.testing.marbles import marbles_testing
 
 from rxagent.advisors import safeguard, tool_loop
 from rxagent.agent import Agent
-from rxagent.chain import Advisor, after, around, before, named
+from rxagent.chain import after, around, before
 from rxagent.context import Context
 from rxagent.errors import ConfigurationError
 from rxagent.events import (
@@ -35,6 +35,7 @@ from rxagent.messages import (
     ToolMessage,
     UserMessage,
 )
+from rxagent.named import named
 from rxagent.operators import just
 from rxagent.requests import ChatOptions, ChatRequest
 from rxagent.responses import ChatResponse
@@ -47,7 +48,7 @@ from rxagent.testing import (
     tool_call,
 )
 from rxagent.tools import Tool, ToolContext, tool
-from rxagent.types import Exchange
+from rxagent.types import Advisor, Exchange
 from rxagent.usage import Usage
 from tests.marbles import Letters, comparable, drawn, emitted
 from tests.test_chain import probe

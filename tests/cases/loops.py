@@ -12,10 +12,10 @@ import httpx
 
 from rxagent import Agent
 from rxagent.advisors import tool_loop
-from rxagent.chain import Advisor
 from rxagent.events import ChatEvent
 from rxagent.runtime import Flow
 from rxagent.tools import Tool
+from rxagent.types import Advisor
 from tests.cases.answers import model_of
 from tests.cases.case import Case, Cutting, Json
 from tests.cases.gaps import NotSupportedError

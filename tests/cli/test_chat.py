@@ -241,7 +241,7 @@ def test_options_reach_the_server(chat: Chatting) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--model", "gpt"], "there is no model 'gpt'"),
+        (["--model", "gpt"], "'gpt' names no provider"),
         (["--model", "openai:gpt"], "OPENAI_API_KEY"),
         (["--tools", "nowhere_to_be_found"], "there is no module"),
     ],

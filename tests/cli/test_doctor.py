@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rxagent.cli import main
+from rxagent.models import PROVIDERS
 from tests.servers import (
     Answer,
     ChatServer,
@@ -22,8 +23,9 @@ SECRET = "sk-very-secret-0123456789"
 
 @pytest.fixture(autouse=True)
 def no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    for provider in PROVIDERS.values():
+        for variable in (*provider.key_variables, provider.base_url_variable):
+            monkeypatch.delenv(variable, raising=False)
 
 
 def look(server: ChatServer, *options: str) -> int:
@@ -128,7 +130,7 @@ def test_a_model_that_does_not_answer_is_code_1_and_the_reason_in_one_line(
     ("arguments", "says"),
     [
         (["--model", "openai:gpt"], "set OPENAI_API_KEY"),
-        (["--model", "gpt"], "there is no model 'gpt'"),
+        (["--model", "gpt"], "'gpt' names no provider"),
         (["--model", "local:/no/such.gguf"], "does not exist"),
     ],
     ids=["no-key", "no-kind", "no-file"],
@@ -147,7 +149,7 @@ def test_no_part_of_a_key_is_shown(
     with ChatServer(error(401, f"no, {SECRET[:5]}... is wrong")) as server:
         look(server, "--no-ask")
     out, _ = capsys.readouterr()
-    assert rows(out)["OPENAI_API_KEY"] == "set"
+    assert rows(out)["OPENAI_API_KEY"].startswith("set, for openai:NAME")
     assert not any(SECRET[start : start + 4] in out for start in range(len(SECRET) - 3))
 
 
@@ -172,11 +174,49 @@ def test_an_environment_that_says_nothing_is_told(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "")
     main(["doctor", "--no-ask"])
+    assert "no key and no address of a provider is set" in capsys.readouterr().out
+
+
+def test_what_the_asked_model_needs_is_told_also_if_it_is_not_set(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["doctor", "--no-ask", "--model", "groq:m"])
     found = rows(capsys.readouterr().out)
-    assert (found["OPENAI_API_KEY"], found["OPENAI_BASE_URL"]) == (
-        "not set",
-        "not set",
-    )
+    assert (found["GROQ_API_KEY"], found["GROQ_BASE_URL"]) == ("not set", "not set")
+    assert "OPENAI_API_KEY" not in found
+
+
+@pytest.mark.parametrize("kind", PROVIDERS)
+def test_every_provider_whose_key_is_set_is_told_and_the_key_is_not(
+    kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for variable in PROVIDERS[kind].key_variables:
+        monkeypatch.setenv(variable, SECRET)
+    main(["doctor", "--no-ask"])
+    out, err = capsys.readouterr()
+    for variable in PROVIDERS[kind].key_variables:
+        assert f"{kind}:NAME" in rows(out)[variable].split(" ", 2)[2].split(", ")
+    assert SECRET[:6] not in out + err
+
+
+def test_the_address_of_ollama_needs_no_scheme(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "user:secret@127.0.0.1:1")
+    assert main(["doctor", "--model", "ollama:m"]) == 1
+    found = rows(capsys.readouterr().out)
+    assert found["OLLAMA_HOST"] == "http://127.0.0.1:1"
+    assert "cannot connect" in found["ollama:m"]
+    assert "secret" not in str(found)
+
+
+def test_a_wrong_value_that_another_provider_would_read_is_no_matter(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GROQ_API_KEY", f"{SECRET} ")
+    with ChatServer(streamed("ok")) as server:
+        assert look(server) == 0
+    assert "spaces, line ends" in rows(capsys.readouterr().out)["GROQ_API_KEY"]
 
 
 @pytest.mark.parametrize(

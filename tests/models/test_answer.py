@@ -15,7 +15,7 @@ from reactivex import operators as ops
 from reactivex.scheduler import CurrentThreadScheduler, NewThreadScheduler
 
 from rxagent import Agent
-from rxagent.chain import Advisor, before
+from rxagent.chain import before
 from rxagent.errors import ModelError, ModelTimeoutError, OverloadedError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import UserMessage
@@ -24,6 +24,7 @@ from rxagent.operators import just
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatOptions, ChatRequest
 from rxagent.runtime import Flow
+from rxagent.types import Advisor
 from tests.servers import ChatServer, cut_off, error, never, streamed, whole
 
 REQUEST = ChatRequest(messages=(UserMessage.of("hi"),))

@@ -114,29 +114,32 @@ def test_the_first_error_ends_it_and_is_typed(name: str) -> None:
 
 
 @by_name
-def test_a_batch_is_asked_for_again_as_the_policy_says(name: str) -> None:
-    """M-46."""
-    case = EMBEDDERS[name]
-    soon = RetryPolicy(max_retries=1, base_s=0.0)
-    with ChatServer(error(503, "busy"), case.answer(vector_of)) as server:
-        vectors = Flow[Vectors].of(case.make(server, retry=soon)(["a"])).run()
-
-    assert vectors == (tuple(vector_of("a")),)
-    assert len(server.asked) == 2
-
-
-@by_name
 def test_a_connection_that_is_lost_is_an_error(name: str) -> None:
     with ChatServer(cut_off("x")) as server, pytest.raises(ModelConnectionError):
         Flow[Vectors].of(EMBEDDERS[name].make(server)(["a"])).run()
 
 
 @by_name
-def test_a_silent_server_runs_out_of_time(name: str) -> None:
+@pytest.mark.parametrize("clock", ["first_s", "gap_s", "turn_s"])
+def test_a_silent_server_runs_out_of_time(name: str, clock: str) -> None:
     with ChatServer(never()) as server:
-        embed = EMBEDDERS[name].make(server, timeouts=Timeouts(gap_s=0.05))
-        with pytest.raises(ModelTimeoutError):
+        embed = EMBEDDERS[name].make(server, timeouts=Timeouts(**{clock: 0.05}))
+        with pytest.raises(ModelTimeoutError) as at:
             Flow[Vectors].of(embed(["a"])).run()
+
+    assert f"{at.value.clock}_s" == clock
+
+
+@by_name
+def test_a_request_that_fails_is_sent_again_and_no_other(name: str) -> None:
+    case = EMBEDDERS[name]
+    answer = case.answer(vector_of)
+    with ChatServer(answer, error(503, "busy"), answer) as server:
+        embed = case.make(server, batch_size=1, retry=RetryPolicy(base_s=0.001))
+        vectors = Flow[Vectors].of(embed(["a", "b", "c"])).run()
+
+    assert vectors == tuple(tuple(vector_of(text)) for text in "abc")
+    assert [case.texts(asked) for asked in server.asked] == [["a"], ["b"], ["b"], ["c"]]
 
 
 @by_name

@@ -268,6 +268,15 @@ def test_a_lost_connection_is_an_error_and_no_short_answer() -> None:
         ask(model_of(server))
 
 
+def test_a_server_that_is_busy_is_asked_again() -> None:
+    patient = RetryPolicy(base_s=0.001)
+    with ChatServer(refused(503, "server busy"), said("ok")) as server:
+        model = OllamaChat(model="m", base_url=server.url, retry=patient)
+        assert ask(model)[0] == TextDelta(text="ok")
+
+    assert len(server.asked) == 2
+
+
 def test_leaving_closes_the_connection() -> None:
     """Law 5."""
     with ChatServer(still("one")) as server:
@@ -300,7 +309,10 @@ def test_what_cannot_be_said_is_an_error_of_the_stream() -> None:
 def test_the_dialect_names_the_provider() -> None:
     with ChatServer(refused(500, "no")) as server:
         model = OllamaChat(
-            model="m", base_url=server.url, dialect=OllamaDialect(name="garage")
+            model="m",
+            base_url=server.url,
+            dialect=OllamaDialect(name="garage"),
+            retry=RetryPolicy(max_retries=0),
         )
         with pytest.raises(ServerError, match=r"^garage answered 500"):
             ask(model)

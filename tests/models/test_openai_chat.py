@@ -157,6 +157,11 @@ def test_a_missing_key_is_refused_when_built(monkeypatch: pytest.MonkeyPatch) ->
         OpenAIChat(model="m")
 
 
+def test_a_model_without_a_name_is_refused_when_built() -> None:
+    with pytest.raises(ConfigurationError, match="the name of a model"):
+        OpenAIChat(model="", base_url="http://127.0.0.1:1/v1")
+
+
 def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with ChatServer(streamed("ok")) as server:

@@ -11,7 +11,7 @@ from reactivex import Observable, abc
 from reactivex import operators as ops
 from reactivex.disposable import Disposable
 
-from rxagent.chain import Advisor, after, before
+from rxagent.chain import after, before
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import AssistantMessage
 from rxagent.requests import ChatRequest
@@ -22,7 +22,7 @@ from rxagent.testing import (
     assert_exchange_laws,
     assert_grammar,
 )
-from rxagent.types import Exchange
+from rxagent.types import Advisor, Exchange
 
 END = Finished(response=ChatResponse(message=AssistantMessage.of("a")))
 DELTA = TextDelta(text="a")

@@ -49,10 +49,9 @@ class RequestEncoder:
         Raises:
             RequestError: If the format cannot express the request.
         """
+        members = self._head(request, model=model, stream=stream)
         try:
-            head = dump_json(self._head(request, model=model, stream=stream))
-        except RequestError:
-            raise
+            head = dump_json(members)
         except (ValueError, TypeError) as error:
             raise RequestError(f"the options are not JSON: {error}") from None
         start = _last_exchange(request.messages)

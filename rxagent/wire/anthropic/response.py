@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pydantic_core import from_json
 
-from rxagent.errors import ModelError
 from rxagent.events import ChatEvent
-from rxagent.wire.answer_body import AnswerFaults, Opening, and_raise
+from rxagent.wire.answer_decoder import AnswerDecoder
 from rxagent.wire.anthropic.events import EventReader
 from rxagent.wire.json_text import is_object, load_json
 from rxagent.wire.provider_errors import error_of_payload
@@ -21,12 +18,8 @@ _DONE = "[DONE]"  # of compatible servers, which speak another dialect too
 _KNOWN = ("message", "content_block")  # how names of events begin
 
 
-class AnthropicDecoder:
+class AnthropicDecoder(AnswerDecoder[EventReader]):
     """Decode an event stream, or one JSON object where none was asked for.
-
-    `feed` and `flush` return what an error lets be delivered, and then raise it: while
-    they are iterated, or at once if there is nothing to deliver before.  After an error
-    neither may be called again.
 
     Args:
         reader: Of the events.
@@ -39,61 +32,12 @@ class AnthropicDecoder:
     def __init__(
         self, reader: EventReader, *, provider: str, content_type: str
     ) -> None:
-        self._reader = reader
-        self._provider = provider
-        self._faults = AnswerFaults(provider=provider, content_type=content_type)
-        self._opening = Opening(self._faults)
-        self._sse: SseDecoder | None = None
-        self._repeated = RepeatedChunk(piece_in, piece=("text", "thinking"))
-
-    def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
-        """Take the bytes of one read.
-
-        Raises:
-            ModelError: If the provider reports an error, or sends what it should not.
-        """
-        out: list[ChatEvent] = []
-        try:
-            if (piece := self._repeated.piece_of_read(item)) is not None:
-                self._reader.again(piece, out)  # the common case
-            elif self._sse:
-                self._events(self._sse, item, out)
-            elif (data := self._opening.feed(item)) is not None:
-                self._sse = SseDecoder()
-                self._events(self._sse, data, out)
-        except ModelError as error:
-            return self._and_raise(out, error)
-        return out
-
-    def flush(self) -> Iterable[ChatEvent]:
-        """Return what waited and the response.
-
-        Raises:
-            ModelError: If the answer is not complete.
-        """
-        out: list[ChatEvent] = []
-        try:
-            if self._sse:
-                for event in self._sse.flush():
-                    self._event(event, out, at_end=True)
-                self._check_end()
-            else:
-                self._whole(self._opening.text(), out)
-            self._reader.finish(out)
-        except ModelError as error:
-            return self._and_raise(out, error)
-        return out
-
-    def _and_raise(
-        self, out: list[ChatEvent], error: ModelError
-    ) -> Iterable[ChatEvent]:
-        error.usage = self._reader.usage()
-        return and_raise(out, error)
-
-    def _events(self, sse: SseDecoder, read: bytes, out: list[ChatEvent]) -> None:
-        for event in sse.feed(read):
-            self._event(event, out)
-        self._repeated.learn_read(read, alone=sse.is_alone)
+        super().__init__(
+            reader,
+            provider=provider,
+            content_type=content_type,
+            repeated=RepeatedChunk(piece_in, piece=("text", "thinking")),
+        )
 
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
@@ -163,8 +107,9 @@ class AnthropicDecoder:
         self._reader.expect_surrogates()
         return message
 
-    def _check_end(self) -> None:
+    def _check_end(self, sse: SseDecoder) -> None:
         """Whether the stream ended where an answer ends."""
+        del sse
         if not self._reader.has_begun:
             raise self._faults.nothing_begun()
         if not (self._reader.is_over or self._reader.stop_reason):

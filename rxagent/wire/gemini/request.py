@@ -46,8 +46,9 @@ class RequestEncoder:
         Raises:
             RequestError: If the format cannot express the request.
         """
+        members = _head(request, model=request.options.model or model)
         try:
-            head = dump_json(_head(request, model=request.options.model or model))
+            head = dump_json(members)
         except (ValueError, TypeError) as error:
             raise RequestError(f"the options are not JSON: {error}") from None
         contents = joined(request.messages, key=self._key, encode=self._contents)

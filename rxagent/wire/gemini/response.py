@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pydantic_core import from_json
 
-from rxagent.errors import ModelError
 from rxagent.events import ChatEvent
-from rxagent.wire.answer_body import AnswerFaults, Opening, and_raise
+from rxagent.wire.answer_decoder import AnswerDecoder
 from rxagent.wire.gemini.chunks import ChunkReader
 from rxagent.wire.json_text import dump_json, is_array, is_object, load_json
 from rxagent.wire.provider_errors import error_of_payload
@@ -23,14 +20,10 @@ _MORE = {"finishReason", "finishMessage"}
 _DONE = "[DONE]"  # Gemini's own stream just ends, but some gateways send it
 
 
-class GeminiDecoder:
+class GeminiDecoder(AnswerDecoder[ChunkReader]):
     """Decode an event stream, or JSON: a whole answer, or an array of chunks.
 
     An array is what Gemini streams where a gateway has dropped ``alt=sse``.
-
-    `feed` and `flush` return what an error lets be delivered, and then raise it: while
-    they are iterated, or at once if there is nothing to deliver before.  After an error
-    neither may be called again.
 
     Args:
         reader: Of the chunks.
@@ -41,65 +34,18 @@ class GeminiDecoder:
     def __init__(
         self, reader: ChunkReader, *, provider: str, content_type: str
     ) -> None:
-        self._reader = reader
-        self._provider = provider
-        self._faults = AnswerFaults(provider=provider, content_type=content_type)
-        self._opening = Opening(self._faults)
-        self._sse: SseDecoder | None = None
+        super().__init__(
+            reader,
+            provider=provider,
+            content_type=content_type,
+            repeated=RepeatedChunk(piece_in, piece=("text",), idle=_COUNTS),
+        )
         self._is_done = False
-        self._repeated = RepeatedChunk(piece_in, piece=("text",), idle=_COUNTS)
         self._uncounted: bytes | str = ""  # the last repetition, whose counts hold
 
-    def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
-        """Take the bytes of one read.
-
-        Raises:
-            ModelError: If Gemini reports an error, or sends what it should not.
-        """
-        out: list[ChatEvent] = []
-        try:
-            if (piece := self._repeated.piece_of_read(item)) is not None:
-                self._reader.again(piece, out)  # the common case
-                self._uncounted = item
-            elif self._sse:
-                self._events(self._sse, item, out)
-            elif (data := self._opening.feed(item)) is not None:
-                self._sse = SseDecoder()
-                self._events(self._sse, data, out)
-        except ModelError as error:
-            return self._and_raise(out, error)
-        return out
-
-    def flush(self) -> Iterable[ChatEvent]:
-        """Return what waited and the response.
-
-        Raises:
-            ModelError: If the answer is not complete.
-        """
-        out: list[ChatEvent] = []
-        try:
-            if self._sse:
-                for event in self._sse.flush():
-                    self._event(event, out, at_end=True)
-                self._count()
-                self._check_end(self._sse)
-            else:
-                self._whole(self._opening.text(), out)
-            self._reader.finish(out)
-        except ModelError as error:
-            return self._and_raise(out, error)
-        return out
-
-    def _and_raise(
-        self, out: list[ChatEvent], error: ModelError
-    ) -> Iterable[ChatEvent]:
-        error.usage = self._reader.usage()
-        return and_raise(out, error)
-
-    def _events(self, sse: SseDecoder, read: bytes, out: list[ChatEvent]) -> None:
-        for event in sse.feed(read):
-            self._event(event, out)
-        self._repeated.learn_read(read, alone=sse.is_alone)
+    def _again(self, piece: str, read: bytes, out: list[ChatEvent]) -> None:
+        super()._again(piece, read, out)
+        self._uncounted = read
 
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
@@ -178,6 +124,7 @@ class GeminiDecoder:
 
     def _check_end(self, sse: SseDecoder) -> None:
         """Whether the stream ended where an answer ends."""
+        self._count()
         self._check_stray(sse.stray)
         if not self._reader.has_begun:
             raise self._faults.nothing_begun()

@@ -203,6 +203,8 @@ class ChunkReader:
                     self._piece("refusal", text, out)
                 case {"type": "thinking", "thinking": thinking}:
                     self._thinking(thinking, out)
+                    if signature := self._whole(part.get("signature")):
+                        self._answer.signature(signature, dialect=self._provider)
                 case _:
                     opaque = Opaque(dialect=self._provider, data=self._json(part))
                     self._answer.opaque(opaque)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from rxagent.errors import ModelError
 from rxagent.requests import ChatRequest
 from rxagent.wire.openai_chat.chunks import ChunkReader
-from rxagent.wire.openai_chat.messages import SendReasoning
+from rxagent.wire.openai_chat.messages import (
+    MessageStyle,
+    ReasoningMember,
+    SendReasoning,
+)
 from rxagent.wire.openai_chat.request import RequestEncoder
 from rxagent.wire.openai_chat.response import OpenAIChatDecoder
 from rxagent.wire.provider_errors import error_of_response
@@ -26,6 +30,15 @@ class OpenAIChatDialect:
     Args:
         name: Of the provider: stands in errors, and marks parts that only it reads.
         send_reasoning: On which assistant messages reasoning goes back to the provider.
+        reasoning_member: Where: in the member ``"reasoning_content"`` or
+            ``"reasoning"``, or in parts of the content (``"thinking"``).  Read are all.
+        short_call_ids: Whether ids of calls must be nine letters or digits; others are
+            sent as a hash of theirs.
+        names: The server's own names of members, by OpenAI's, such as ``random_seed``
+            for ``seed``.
+        refused: Members, by OpenAI's names, that the server refuses or does not heed;
+            an option that asks for one is an error.
+        asks_for_usage: Whether a stream is asked to count tokens.
         think_tags: Whether ``<think>`` in the text of an answer marks reasoning.
         starts_in_thinking: Whether the server's template has opened the first block
             already, so that only ``</think>`` comes.
@@ -36,6 +49,11 @@ class OpenAIChatDialect:
 
     name: str = "openai"
     send_reasoning: SendReasoning = "never"
+    reasoning_member: ReasoningMember = "reasoning_content"
+    short_call_ids: bool = False
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    refused: Set[str] = frozenset()
+    asks_for_usage: bool = True
     think_tags: bool = False
     starts_in_thinking: bool = False
     usage: UsageMode = "auto"
@@ -51,7 +69,17 @@ class OpenAIChatDialect:
         Raises:
             RequestError: If the format cannot express the request.
         """
-        encoder = RequestEncoder(dialect=self.name, send_reasoning=self.send_reasoning)
+        encoder = RequestEncoder(
+            style=MessageStyle(
+                dialect=self.name,
+                send_reasoning=self.send_reasoning,
+                reasoning_member=self.reasoning_member,
+                short_call_ids=self.short_call_ids,
+            ),
+            asks_for_usage=self.asks_for_usage,
+            names=self.names,
+            refused=self.refused,
+        )
         return encoder.body(request, model=model, stream=stream)
 
     def decoder(self, request: ChatRequest, *, content_type: str) -> OpenAIChatDecoder:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Literal, TypeAlias
 
 from rxagent.errors import RequestError
@@ -13,6 +16,7 @@ from rxagent.messages import (
     Image,
     Message,
     Opaque,
+    Reasoning,
     SystemMessage,
     Text,
     ToolCall,
@@ -24,11 +28,20 @@ from rxagent.wire.arguments import strict_arguments
 from rxagent.wire.json_text import dump_json, load_json
 from rxagent.wire.names import wire_name
 
-__all__ = ["SendReasoning", "encode_message"]
+__all__ = [
+    "MessageStyle",
+    "ReasoningMember",
+    "SendReasoning",
+    "encode_message",
+]
 
 SendReasoning: TypeAlias = Literal["never", "tool_calls", "always"]
 """On which assistant messages reasoning goes back to the provider."""
 
+ReasoningMember: TypeAlias = Literal["reasoning_content", "reasoning", "thinking"]
+"""Where: in a member of that name, or in ``thinking`` parts of the content."""
+
+_SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}", re.ASCII)
 _AUDIO_FORMATS = {
     "audio/wav": "wav",
     "audio/x-wav": "wav",
@@ -38,15 +51,29 @@ _AUDIO_FORMATS = {
 }
 
 
-def encode_message(
-    message: Message, *, dialect: str, send_reasoning: SendReasoning
-) -> bytes:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageStyle:
+    """How a server wants messages.
+
+    Args:
+        dialect: Whose opaque parts and signatures are sent.
+        send_reasoning: On which assistant messages reasoning is sent.
+        reasoning_member: Where it is sent.
+        short_call_ids: Whether the id of a call must be nine letters or digits.
+    """
+
+    dialect: str
+    send_reasoning: SendReasoning
+    reasoning_member: ReasoningMember
+    short_call_ids: bool
+
+
+def encode_message(message: Message, style: MessageStyle) -> bytes:
     """Encode a message.
 
     Args:
         message: Its content is a plain string where it is text alone.
-        dialect: Whose opaque parts are sent.
-        send_reasoning: On which assistant messages reasoning is sent.
+        style: Of the server.
 
     Returns:
         A JSON object; nothing for an assistant message with nothing to send.
@@ -65,35 +92,55 @@ def encode_message(
             return dump_json(
                 {
                     "role": "tool",
-                    "tool_call_id": message.tool_call_id,
+                    "tool_call_id": _call_id(message.tool_call_id, style),
                     "content": _tool_content(message),
                 }
             )
         case AssistantMessage():
-            return _assistant(message, dialect, send_reasoning)
+            return _assistant(message, style)
 
 
-def _assistant(message: AssistantMessage, dialect: str, sends: SendReasoning) -> bytes:
+def _assistant(message: AssistantMessage, style: MessageStyle) -> bytes:
     opaque = [
         part
         for part in message.content
-        if isinstance(part, Opaque) and part.dialect == dialect
+        if isinstance(part, Opaque) and part.dialect == style.dialect
     ]
     text, calls = message.text or message.refusal, message.tool_calls
     if not (text or calls or opaque):
         return b""
+    wanted = style.send_reasoning == "always" or (
+        style.send_reasoning == "tool_calls" and bool(calls)
+    )
+    in_content = style.reasoning_member == "thinking"
+    thoughts = _thoughts(message, style) if wanted and in_content else []
     body: dict[str, object] = {"role": "assistant", "content": text or None}
-    if opaque:
+    if opaque or thoughts:
         body["content"] = [
+            *thoughts,
             *([{"type": "text", "text": text}] if text else []),
             *map(_opaque, opaque),
         ]
     if calls:
-        body["tool_calls"] = [_call(call) for call in calls]
-    wanted = sends == "always" or (sends == "tool_calls" and bool(calls))
-    if wanted and message.reasoning:
-        body["reasoning_content"] = message.reasoning
+        body["tool_calls"] = [_call(call, style) for call in calls]
+    if wanted and not in_content and message.reasoning:
+        body[style.reasoning_member] = message.reasoning
     return dump_json(body)
+
+
+def _thoughts(message: AssistantMessage, style: MessageStyle) -> list[object]:
+    """Reasoning as parts of the content; a signature goes to whose it is alone."""
+    thoughts = list[object]()
+    for part in message.content:
+        if isinstance(part, Reasoning) and part.text:
+            thought: dict[str, object] = {
+                "type": "thinking",
+                "thinking": [{"type": "text", "text": part.text}],
+            }
+            if part.signature and part.dialect == style.dialect:
+                thought["signature"] = part.signature
+            thoughts.append(thought)
+    return thoughts
 
 
 def _opaque(part: Opaque) -> object:
@@ -105,9 +152,9 @@ def _opaque(part: Opaque) -> object:
         ) from None
 
 
-def _call(call: ToolCall) -> dict[str, object]:
+def _call(call: ToolCall, style: MessageStyle) -> dict[str, object]:
     return {
-        "id": call.id,
+        "id": _call_id(call.id, style),
         "type": "function",
         "function": {
             # A name that the model dreamed up may be one that servers refuse for ever.
@@ -115,6 +162,13 @@ def _call(call: ToolCall) -> dict[str, object]:
             "arguments": strict_arguments(call.arguments),
         },
     }
+
+
+def _call_id(id_: str, style: MessageStyle) -> str:
+    """The id, or where the server cannot take it another that is always the same."""
+    if not style.short_call_ids or _SHORT_ID.fullmatch(id_):
+        return id_
+    return sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:9]
 
 
 def _user_content(parts: tuple[UserPart, ...]) -> str | list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from rxagent.errors import RequestError
@@ -11,10 +11,12 @@ from rxagent.requests import ChatOptions, ChatRequest, JsonSchema, ToolSpec
 from rxagent.wire.joined import encoded_once, joined
 from rxagent.wire.json_text import dump_json
 from rxagent.wire.names import check_names, wire_name
-from rxagent.wire.openai_chat.messages import SendReasoning, encode_message
+from rxagent.wire.openai_chat.messages import MessageStyle, encode_message
 from rxagent.wire.turns import in_turns, instructions
 
 __all__ = ["RequestEncoder"]
+
+_UNASKED = {"tool_choice": "auto"}  # what a server does if nothing is said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,16 +24,24 @@ class RequestEncoder:
     """Encode requests; messages remember their bytes under it.
 
     Args:
-        dialect: Whose opaque parts are sent back.
-        send_reasoning: On which assistant messages reasoning is sent back.
+        style: Of the messages.
+        asks_for_usage: Whether to ask a stream for token counts.
+        names: The server's own names of members.
+        refused: Members that the server refuses, or takes and does not heed.
     """
 
-    dialect: str
-    send_reasoning: SendReasoning
+    style: MessageStyle
+    asks_for_usage: bool
+    names: Mapping[str, str]
+    refused: Set[str]
 
     @property
     def _key(self) -> str:
-        return f"openai-chat {self.dialect} {self.send_reasoning}"
+        style = self.style
+        return (
+            f"openai-chat {style.dialect} {style.send_reasoning} "
+            f"{style.reasoning_member} {style.short_call_ids}"
+        )
 
     def body(self, request: ChatRequest, *, model: str, stream: bool) -> bytes:
         """Return the body of a request.
@@ -44,8 +54,9 @@ class RequestEncoder:
         Raises:
             RequestError: If the format cannot express the request.
         """
+        members = self._head(request, model=model, stream=stream)
         try:
-            head = dump_json(_head(request, model=model, stream=stream))
+            head = dump_json(members)
         except (ValueError, TypeError) as error:
             raise RequestError(f"the options are not JSON: {error}") from None
         messages = joined(request.messages, key=self._key, encode=self._messages)
@@ -66,18 +77,36 @@ class RequestEncoder:
         return encoded_once(
             message,
             key=self._key,
-            encode=lambda: encode_message(
-                message, dialect=self.dialect, send_reasoning=self.send_reasoning
-            ),
+            encode=lambda: encode_message(message, self.style),
         )
 
+    def _head(
+        self, request: ChatRequest, *, model: str, stream: bool
+    ) -> dict[str, object]:
+        """Everything but the messages."""
+        options = request.options
+        if "messages" in options.extra:
+            raise RequestError(
+                "extra must not hold 'messages'; they are in the request"
+            )
+        head: dict[str, object] = {"model": options.model or model, "stream": stream}
+        if stream and self.asks_for_usage:
+            head["stream_options"] = {"include_usage": True}
+        for name, value in _options(request).items():
+            if name not in self.refused:
+                head[self.names.get(name, name)] = value
+            elif value != _UNASKED.get(name):
+                raise RequestError(
+                    f"{self.style.dialect} does not take {name!r}, which an option of "
+                    "the request asks for; leave it out, or put the provider's own "
+                    "word for it into extra"
+                )
+        return head | dict(options.extra)
 
-def _head(request: ChatRequest, *, model: str, stream: bool) -> dict[str, object]:
-    """Everything but the messages."""
+
+def _options(request: ChatRequest) -> dict[str, object]:
+    """What the options say, under OpenAI's names."""
     options = request.options
-    head: dict[str, object] = {"model": options.model or model, "stream": stream}
-    if stream:
-        head["stream_options"] = {"include_usage": True}
     plain: dict[str, object] = {
         "temperature": options.temperature,
         "top_p": options.top_p,
@@ -86,13 +115,10 @@ def _head(request: ChatRequest, *, model: str, stream: bool) -> dict[str, object
         "seed": options.seed,
         "reasoning_effort": options.reasoning_effort,
     }
-    head |= {name: value for name, value in plain.items() if value is not None}
+    said = {name: value for name, value in plain.items() if value is not None}
     if options.response_schema is not None:
-        head["response_format"] = _response_format(options.response_schema)
-    head |= _tools(request.tools, options)
-    if "messages" in options.extra:
-        raise RequestError("extra must not hold 'messages'; they are in the request")
-    return head | dict(options.extra)
+        said["response_format"] = _response_format(options.response_schema)
+    return said | _tools(request.tools, options)
 
 
 def _response_format(schema: JsonSchema) -> dict[str, object]:

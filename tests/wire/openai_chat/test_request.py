@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from base64 import b64encode
 from typing import TypeAlias
 
@@ -25,7 +26,7 @@ from rxagent.messages import (
 )
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.wire import OpenAIChatDialect
-from rxagent.wire.openai_chat.messages import SendReasoning
+from rxagent.wire.openai_chat import ReasoningMember, SendReasoning
 
 Json: TypeAlias = dict[str, object]
 
@@ -300,6 +301,103 @@ def test_reasoning_goes_back_where_the_provider_wants_it(
     assert messages[3].get("reasoning_content") == without
 
 
+@pytest.mark.parametrize("member", ["reasoning_content", "reasoning"])
+def test_reasoning_goes_back_in_the_member_that_the_server_reads(
+    member: ReasoningMember,
+) -> None:
+    dialect = OpenAIChatDialect(send_reasoning="always", reasoning_member=member)
+    thought = AssistantMessage.of(Reasoning(text="hm"), "Yes.")
+
+    assert sent(HI, thought, HI, dialect=dialect)[1] == {
+        "role": "assistant",
+        "content": "Yes.",
+        member: "hm",
+    }
+
+
+def test_reasoning_goes_back_as_parts_with_the_signature_of_ones_own() -> None:
+    """M-57."""
+    dialect = OpenAIChatDialect(
+        name="mistral", send_reasoning="always", reasoning_member="thinking"
+    )
+    thought = AssistantMessage.of(
+        Reasoning(text="a", signature="s", dialect="mistral"),
+        Reasoning(text="b", signature="t", dialect="other"),
+        "Yes.",
+        Opaque(dialect="mistral", data='{"type":"reference"}'),
+    )
+
+    def thinking(text: str, **more: str) -> Json:
+        parts = [{"type": "text", "text": text}]
+        return {"type": "thinking", "thinking": parts, **more}
+
+    assert sent(HI, thought, HI, dialect=dialect)[1]["content"] == [
+        thinking("a", signature="s"),
+        thinking("b"),
+        {"type": "text", "text": "Yes."},
+        {"type": "reference"},
+    ]
+    plain = AssistantMessage.of("Yes.")
+    assert sent(HI, plain, HI, dialect=dialect)[1]["content"] == "Yes."
+
+
+def test_an_id_that_is_too_long_for_a_server_is_always_the_same_short_one() -> None:
+    long, short = (
+        ToolCall(id="call_1234567", name="f"),
+        ToolCall(id="abcDEF123", name="f"),
+    )
+    messages = sent(
+        HI,
+        AssistantMessage.of(long, short, CALL),
+        ToolMessage.of("l", call=long),
+        ToolMessage.of("s", call=short),
+        ToolMessage.of("r", call=CALL),
+        dialect=OpenAIChatDialect(short_call_ids=True),
+    )
+
+    calls = json.loads(json.dumps(messages[1]["tool_calls"]))
+    ids = [call["id"] for call in calls]
+    assert [message["tool_call_id"] for message in messages[2:]] == ids
+    assert all(re.fullmatch("[a-zA-Z0-9]{9}", each) for each in ids)
+    assert ids[1] == "abcDEF123"
+    assert len(set(ids)) == 3
+
+
+def test_a_server_may_have_names_of_its_own_for_what_an_option_says() -> None:
+    options = ChatOptions(seed=1, max_tokens=7, extra={"seed": 2})
+    names = {"seed": "random_seed", "max_tokens": "max_completion_tokens"}
+    found = body(options=options, dialect=OpenAIChatDialect(names=names))
+
+    assert (found["random_seed"], found["max_completion_tokens"]) == (1, 7)
+    assert "max_tokens" not in found
+    assert found["seed"] == 2, "what is extra is sent as it is"
+
+
+def test_a_server_that_is_not_asked_to_count_is_sent_no_stream_options() -> None:
+    assert "stream_options" not in body(dialect=OpenAIChatDialect(asks_for_usage=False))
+
+
+def test_an_option_that_a_server_does_not_take_is_an_error_and_not_dropped() -> None:
+    strict = OpenAIChatDialect(name="strict", refused={"seed", "tool_choice"})
+
+    with pytest.raises(RequestError, match="strict does not take 'seed'"):
+        body(options=ChatOptions(seed=1), dialect=strict)
+    with pytest.raises(RequestError, match="strict does not take 'tool_choice'"):
+        body(
+            options=ChatOptions(tool_choice="required"),
+            tools=(WEATHER,),
+            dialect=strict,
+        )
+
+
+def test_what_a_server_does_anyhow_need_not_be_refused() -> None:
+    strict = OpenAIChatDialect(refused={"tool_choice"})
+    options = ChatOptions(tool_choice="auto")
+    found = body(options=options, tools=(WEATHER,), dialect=strict)
+
+    assert "tool_choice" not in found
+
+
 def test_an_opaque_part_goes_back_to_its_own_dialect_alone() -> None:
     message = AssistantMessage.of("a", Opaque(dialect="mistral", data='{"type":"x"}'))
 
@@ -475,3 +573,12 @@ def test_two_ways_on_from_one_conversation_do_not_mix() -> None:
         assert sent(*shared, one)[-1]["content"] == "one"
         assert sent(*shared, other)[-1]["content"] == "other"
         assert sent(one, *shared, other)[0]["content"] == "one"
+
+
+def test_a_request_that_cannot_be_said_is_not_called_bad_json() -> None:
+    request = ChatRequest(
+        messages=(UserMessage.of("hi"),), options=ChatOptions(tool_choice="required")
+    )
+
+    with pytest.raises(RequestError, match=r"^tool_choice is 'required', but there"):
+        OpenAIChatDialect().encode(request, model="m", stream=True)

@@ -289,6 +289,21 @@ def test_content_may_be_a_list_of_typed_parts() -> None:
     )
 
 
+def test_a_thought_in_the_content_keeps_its_signature_and_whose_it_is() -> None:
+    """M-57."""
+    data = sse(
+        delta(content=[{"type": "thinking", "thinking": "add"}]),
+        delta(content=[{"type": "thinking", "thinking": "", "signature": "sig"}]),
+        delta(content=[{"type": "text", "text": "9"}]),
+        finish("stop"),
+    )
+
+    message = decode([data]).response.message
+
+    thought = Reasoning(text="add", signature="sig", dialect="openai")
+    assert message == AssistantMessage.of(thought, "9")
+
+
 @pytest.mark.parametrize(
     "piece",
     [
