@@ -47,6 +47,11 @@ class AnswerAssembler:
         self._last.signature.append(piece)
         self._last.dialect = dialect
 
+    def again(self, piece: str) -> None:
+        """Take one more piece of what the last one belongs to."""
+        assert self._last is not None
+        self._last.pieces.append(piece)
+
     def close_part(self) -> None:
         """Let the next piece begin a part of its own, though its kind be the same."""
         self._last = None

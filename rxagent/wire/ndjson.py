@@ -20,9 +20,11 @@ class NdjsonDecoder:
     Source: https://github.com/ndjson/ndjson-spec
     """
 
-    __slots__ = ("_is_first", "_line")
+    __slots__ = ("_is_first", "_line", "is_alone")
 
     def __init__(self) -> None:
+        self.is_alone = False
+        """Whether the last read was one line and nothing else, not even in part."""
         self._line: list[bytes] = []  # pieces of a line whose end has not come
         self._is_first = True
 
@@ -35,7 +37,9 @@ class NdjsonDecoder:
         Returns:
             The lines that are complete, without the blank space around them.
         """
+        begun = self._line or self._is_first
         first, *lines = chunk.split(b"\n")
+        self.is_alone = not begun and lines == [b""]
         if first:
             self._line.append(first)
         if not lines:

@@ -36,9 +36,11 @@ class SseDecoder:
     Source: WHATWG HTML, 9.2.6, Interpreting an event stream.
     """
 
-    __slots__ = ("_after_cr", "_data", "_head", "_line", "_name", "_stray")
+    __slots__ = ("_after_cr", "_data", "_head", "_line", "_name", "_stray", "is_alone")
 
     def __init__(self) -> None:
+        self.is_alone = False
+        """Whether the last read was one event and nothing else, not even in part."""
         self._head: bytes | None = b""  # what may be a byte order mark; None: decided
         self._line: list[bytes] = []  # pieces of a line whose end has not come
         self._after_cr = False
@@ -50,13 +52,6 @@ class SseDecoder:
     def stray(self) -> bytes:
         """The first lines that are no fields, such as an error in plain JSON."""
         return b"\n".join(self._stray)
-
-    @property
-    def is_between_events(self) -> bool:
-        """Whether nothing waits for what the next read brings."""
-        return not (
-            self._line or self._data or self._name or self._after_cr or self._head
-        )
 
     def feed(self, chunk: bytes, /) -> list[SseEvent]:
         """Take the bytes of one read.
@@ -77,12 +72,21 @@ class SseDecoder:
         ):
             self._head = None
             self._after_cr = False
+            self.is_alone = True
             return [SseEvent(chunk[6:-2].decode("utf-8", "replace"))]
-        return self._read(chunk)
+        begun = self._has_begun()
+        events = self._read(chunk)
+        self.is_alone = len(events) == 1 and not (begun or self._has_begun())
+        return events
 
     def flush(self) -> list[SseEvent]:
         """Return the event that no blank line has ended, if there is one."""
         return self._read(b"\n\n")
+
+    def _has_begun(self) -> bool:
+        """Whether something waits for what the next read brings."""
+        waits = self._line or self._data or self._name or self._after_cr
+        return bool(waits) or self._head is not None  # a mark is not taken away twice
 
     def _read(self, chunk: bytes) -> list[SseEvent]:
         if self._head is not None:

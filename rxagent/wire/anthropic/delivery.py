@@ -28,6 +28,7 @@ class Delivery:
         self._provider = provider
         self._answer = AnswerAssembler(origin)
         self._calls = 0
+        self._kind: type[TextDelta | ReasoningDelta] = TextDelta  # the last
         # Calls by their number.
         self._joiner: SurrogateJoiner[_Channel | int] | None = None
 
@@ -47,6 +48,12 @@ class Delivery:
             if self._joiner:
                 piece = self._joiner.feed(channel, piece)
             self._say(channel, piece, out)
+
+    def again(self, piece: str, out: list[ChatEvent]) -> None:
+        """Take one more piece of what the last one belongs to."""
+        if piece:
+            self._answer.again(piece)
+            out.append(self._kind(text=piece, origin=self._origin))
 
     def signature(self, piece: object) -> None:
         """Take a piece of the signature of the thought that was last."""
@@ -101,7 +108,9 @@ class Delivery:
             return
         if channel == "text":
             self._answer.text(piece)
+            self._kind = TextDelta
             out.append(TextDelta(text=piece, origin=self._origin))
         else:
             self._answer.reasoning(piece)
+            self._kind = ReasoningDelta
             out.append(ReasoningDelta(text=piece, origin=self._origin))

@@ -41,6 +41,8 @@ class EventReader:
         self._request = request
         self._origin = request.origin
         self._provider = provider
+        self.is_plain = True
+        """Whether text needs nothing but to be passed on."""
         self.has_begun = False
         self.is_over = False
         self.stop_reason: str | None = None
@@ -53,6 +55,7 @@ class EventReader:
     def expect_surrogates(self) -> None:
         """From now on, a string may end or begin with half of a pair."""
         self._answer.expect_surrogates()
+        self.is_plain = False
 
     def read(
         self, event: dict[str, object], out: list[ChatEvent], *, name: str
@@ -85,6 +88,10 @@ class EventReader:
                 self.is_over = True
             case _:
                 pass
+
+    def again(self, piece: str, out: list[ChatEvent]) -> None:
+        """Take one more piece like the last, which was of a text or a thought."""
+        self._answer.again(piece, out)
 
     def read_whole(self, message: dict[str, object], out: list[ChatEvent]) -> None:
         """Read a message that came in one piece.

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pydantic_core import from_json
 
-from rxagent.errors import ModelError
 from rxagent.events import ChatEvent
-from rxagent.wire.answer_body import AnswerFaults, Opening, and_raise
+from rxagent.wire.answer_decoder import AnswerDecoder
 from rxagent.wire.anthropic.events import EventReader
 from rxagent.wire.json_text import is_object, load_json
 from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.repeated_chunk import RepeatedChunk
 from rxagent.wire.sse import SseDecoder, SseEvent
 
-__all__ = ["AnthropicDecoder"]
+__all__ = ["AnthropicDecoder", "piece_in"]
 
 _DONE = "[DONE]"  # of compatible servers, which speak another dialect too
 _KNOWN = ("message", "content_block")  # how names of events begin
 
 
-class AnthropicDecoder:
+class AnthropicDecoder(AnswerDecoder[EventReader]):
     """Decode an event stream, or one JSON object where none was asked for.
-
-    `feed` and `flush` return what an error lets be delivered, and then raise it: while
-    they are iterated, or at once if there is nothing to deliver before.  After an error
-    neither may be called again.
 
     Args:
         reader: Of the events.
@@ -38,61 +32,22 @@ class AnthropicDecoder:
     def __init__(
         self, reader: EventReader, *, provider: str, content_type: str
     ) -> None:
-        self._reader = reader
-        self._provider = provider
-        self._faults = AnswerFaults(provider=provider, content_type=content_type)
-        self._opening = Opening(self._faults)
-        self._sse: SseDecoder | None = None
-
-    def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
-        """Take the bytes of one read.
-
-        Raises:
-            ModelError: If the provider reports an error, or sends what it should not.
-        """
-        out: list[ChatEvent] = []
-        try:
-            if self._sse is None:
-                begun = self._opening.feed(item)
-                if begun is None:
-                    return out
-                self._sse, item = SseDecoder(), begun
-            for event in self._sse.feed(item):
-                self._event(event, out)
-        except ModelError as error:
-            return self._and_raise(out, error)
-        return out
-
-    def flush(self) -> Iterable[ChatEvent]:
-        """Return what waited and the response.
-
-        Raises:
-            ModelError: If the answer is not complete.
-        """
-        out: list[ChatEvent] = []
-        try:
-            if self._sse:
-                for event in self._sse.flush():
-                    self._event(event, out, at_end=True)
-                self._check_end()
-            else:
-                self._whole(self._opening.text(), out)
-            self._reader.finish(out)
-        except ModelError as error:
-            return self._and_raise(out, error)
-        return out
-
-    def _and_raise(
-        self, out: list[ChatEvent], error: ModelError
-    ) -> Iterable[ChatEvent]:
-        error.usage = self._reader.usage()
-        return and_raise(out, error)
+        super().__init__(
+            reader,
+            provider=provider,
+            content_type=content_type,
+            repeated=RepeatedChunk(piece_in, piece=("text", "thinking")),
+        )
 
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
     ) -> None:
         if self._reader.is_over:
             return
+        if (piece := self._repeated.piece_of(event.data, event.event)) is not None:
+            self._reader.again(piece, out)
+            return
+        self._repeated.forget()
         try:
             data: object = from_json(event.data)
         except ValueError:
@@ -102,7 +57,10 @@ class AnthropicDecoder:
         if event.event == "error":
             raise error_of_payload(self._provider, data)
         if is_object(data):
+            before = len(out)
             self._reader.read(data, out, name=event.event)
+            if len(out) == before + 1 and self._reader.is_plain:
+                self._repeated.learn(event.data, data, event.event)
         elif event.event.startswith(_KNOWN):
             raise self._faults.malformed(event.data)
 
@@ -149,9 +107,26 @@ class AnthropicDecoder:
         self._reader.expect_surrogates()
         return message
 
-    def _check_end(self) -> None:
+    def _check_end(self, sse: SseDecoder) -> None:
         """Whether the stream ended where an answer ends."""
+        del sse
         if not self._reader.has_begun:
             raise self._faults.nothing_begun()
         if not (self._reader.is_over or self._reader.stop_reason):
             raise self._faults.truncated("with neither a stop reason nor message_stop")
+
+
+def piece_in(event: dict[str, object]) -> str | None:
+    """The text or the thought of an event; ``None`` if it says anything else."""
+    delta = event.get("delta")
+    if event.get("type") != "content_block_delta" or not is_object(delta):
+        return None
+    if event.get("error"):
+        return None
+    match delta:
+        case {"type": "text_delta", "text": str(piece)}:
+            return piece
+        case {"type": "thinking_delta", "thinking": str(piece)}:
+            return piece
+        case _:
+            return None

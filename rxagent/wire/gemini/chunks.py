@@ -81,6 +81,7 @@ class ChunkReader:
         self._model: str | None = None
         self._finish_message: str | None = None
         self._is_blocked = False
+        self._kind: type[TextDelta | ReasoningDelta] = TextDelta  # the last
         self.has_begun = False
         self.finish_reason: str | None = None
 
@@ -93,8 +94,7 @@ class ChunkReader:
         """
         self._id = _word(chunk, "responseId") or self._id
         self._model = _word(chunk, "modelVersion") or self._model
-        if is_object(metadata := chunk.get("usageMetadata")):
-            self._usage.take(metadata)
+        self.count(chunk)
         if candidates := chunk.get("candidates"):
             self._candidates(candidates, out)
         feedback = chunk.get("promptFeedback")
@@ -103,6 +103,18 @@ class ChunkReader:
             self.finish_reason = reason
         if chunk.get("error"):
             raise error_of_payload(self._dialect, chunk)
+
+    def again(self, piece: str, out: list[ChatEvent]) -> None:
+        """Take one more piece like the last, which was of a text or a thought."""
+        if piece:
+            self._answer.again(piece)
+            out.append(self._kind(text=piece, origin=self._origin))
+
+    def count(self, chunk: object) -> None:
+        """Take the counts of a chunk, if there are any."""
+        metadata = chunk.get("usageMetadata") if is_object(chunk) else None
+        if is_object(metadata):
+            self._usage.take(metadata)
 
     def finish(self, out: list[ChatEvent]) -> None:
         """Append what waited, and the response of the whole answer.
@@ -193,6 +205,7 @@ class ChunkReader:
                 # It belongs to this part alone, not to what came before.
                 self._answer.close_part()
             self._answer.text(text)
+            self._kind = TextDelta
             out.append(TextDelta(text=text, origin=self._origin))
             if signature:
                 self._sign(signature)
@@ -204,6 +217,7 @@ class ChunkReader:
             self._answer.close_part()
         if text:
             self._answer.reasoning(text)
+            self._kind = ReasoningDelta
             out.append(ReasoningDelta(text=text, origin=self._origin))
         if signature:
             self._answer.signature(signature, dialect=self._dialect)

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pydantic_core import from_json
 
-from rxagent.errors import ModelError
 from rxagent.events import ChatEvent
-from rxagent.wire.answer_body import AnswerFaults, Opening, and_raise
+from rxagent.wire.answer_decoder import AnswerDecoder
 from rxagent.wire.gemini.chunks import ChunkReader
 from rxagent.wire.json_text import dump_json, is_array, is_object, load_json
 from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.repeated_chunk import RepeatedChunk
 from rxagent.wire.sse import SseDecoder, SseEvent
 
-__all__ = ["GeminiDecoder"]
+__all__ = ["GeminiDecoder", "piece_in"]
 
+_COUNTS = ("candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
+_PLAIN = {"text", "thought"}  # parts that are text and no more
+_MORE = {"finishReason", "finishMessage"}
 _DONE = "[DONE]"  # Gemini's own stream just ends, but some gateways send it
 
 
-class GeminiDecoder:
+class GeminiDecoder(AnswerDecoder[ChunkReader]):
     """Decode an event stream, or JSON: a whole answer, or an array of chunks.
 
     An array is what Gemini streams where a gateway has dropped ``alt=sse``.
-
-    `feed` and `flush` return what an error lets be delivered, and then raise it: while
-    they are iterated, or at once if there is nothing to deliver before.  After an error
-    neither may be called again.
 
     Args:
         reader: Of the chunks.
@@ -37,62 +34,30 @@ class GeminiDecoder:
     def __init__(
         self, reader: ChunkReader, *, provider: str, content_type: str
     ) -> None:
-        self._reader = reader
-        self._provider = provider
-        self._faults = AnswerFaults(provider=provider, content_type=content_type)
-        self._opening = Opening(self._faults)
-        self._sse: SseDecoder | None = None
+        super().__init__(
+            reader,
+            provider=provider,
+            content_type=content_type,
+            repeated=RepeatedChunk(piece_in, piece=("text",), idle=_COUNTS),
+        )
         self._is_done = False
+        self._uncounted: bytes | str = ""  # the last repetition, whose counts hold
 
-    def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
-        """Take the bytes of one read.
-
-        Raises:
-            ModelError: If Gemini reports an error, or sends what it should not.
-        """
-        out: list[ChatEvent] = []
-        try:
-            if self._sse:
-                for event in self._sse.feed(item):
-                    self._event(event, out)
-            elif (data := self._opening.feed(item)) is not None:
-                self._sse = SseDecoder()
-                for event in self._sse.feed(data):
-                    self._event(event, out)
-        except ModelError as error:
-            return self._and_raise(out, error)
-        return out
-
-    def flush(self) -> Iterable[ChatEvent]:
-        """Return what waited and the response.
-
-        Raises:
-            ModelError: If the answer is not complete.
-        """
-        out: list[ChatEvent] = []
-        try:
-            if self._sse:
-                for event in self._sse.flush():
-                    self._event(event, out, at_end=True)
-                self._check_end(self._sse)
-            else:
-                self._whole(self._opening.text(), out)
-            self._reader.finish(out)
-        except ModelError as error:
-            return self._and_raise(out, error)
-        return out
-
-    def _and_raise(
-        self, out: list[ChatEvent], error: ModelError
-    ) -> Iterable[ChatEvent]:
-        error.usage = self._reader.usage()
-        return and_raise(out, error)
+    def _again(self, piece: str, read: bytes, out: list[ChatEvent]) -> None:
+        super()._again(piece, read, out)
+        self._uncounted = read
 
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
     ) -> None:
         if self._is_done:
             return
+        if (piece := self._repeated.piece_of(event.data, event.event)) is not None:
+            self._reader.again(piece, out)
+            self._uncounted = event.data
+            return
+        self._count()
+        self._repeated.forget()
         try:
             chunk: object = from_json(event.data)
         except ValueError:
@@ -102,9 +67,21 @@ class GeminiDecoder:
         if event.event == "error":
             raise error_of_payload(self._provider, chunk)
         if is_object(chunk):
+            before = len(out)
             self._reader.read(chunk, out)
+            if len(out) == before + 1:
+                self._repeated.learn(event.data, chunk, event.event)
         elif event.event == "message":
             raise self._faults.malformed(event.data)
+
+    def _count(self) -> None:
+        """Read the counts of the last repetition, of which only the text was read."""
+        last, self._uncounted = self._uncounted, ""
+        if isinstance(last, bytes):
+            [event] = SseDecoder().feed(last)
+            last = event.data
+        if last:
+            self._reader.count(from_json(last))
 
     def _unusual(self, event: SseEvent, *, at_end: bool) -> object:
         """Data that is no plain JSON; ``None`` if there is nothing to read in it."""
@@ -147,6 +124,7 @@ class GeminiDecoder:
 
     def _check_end(self, sse: SseDecoder) -> None:
         """Whether the stream ended where an answer ends."""
+        self._count()
         self._check_stray(sse.stray)
         if not self._reader.has_begun:
             raise self._faults.nothing_begun()
@@ -172,3 +150,21 @@ def _mended(text: str) -> object:
     """
     value: object = from_json(dump_json(load_json(text)))
     return value
+
+
+def piece_in(chunk: dict[str, object]) -> str | None:
+    """The text or the thought of a chunk; ``None`` if it says anything else."""
+    candidate = _only(chunk.get("candidates"))
+    content = candidate.get("content")
+    part = _only(content.get("parts")) if is_object(content) else {}
+    more = part.keys() - _PLAIN or candidate.keys() & _MORE
+    if more or chunk.get("error") or chunk.get("promptFeedback"):
+        return None
+    text = part.get("text")
+    return text if isinstance(text, str) else None
+
+
+def _only(items: object) -> dict[str, object]:
+    """The object that is alone in an array; empty if there is none."""
+    only = items[0] if is_array(items) and len(items) == 1 else None
+    return only if is_object(only) else {}

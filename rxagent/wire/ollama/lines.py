@@ -40,12 +40,16 @@ class LineReader:
         self._joiner: SurrogateJoiner[_Channel] | None = None
         self._model: str | None = None
         self._done_reason: str | None = None
+        self._kind: type[TextDelta | ReasoningDelta] = TextDelta  # the last
+        self.is_plain = True
+        """Whether text needs nothing but to be passed on."""
         self.has_begun = False
         self.is_done = False
 
     def expect_surrogates(self) -> None:
         """From now on, a string may end or begin with half of a pair."""
         self._joiner = self._joiner or SurrogateJoiner()
+        self.is_plain = False
 
     def read(self, line: dict[str, object], out: list[ChatEvent]) -> None:
         """Read a line and append its events to ``out``.
@@ -71,6 +75,12 @@ class LineReader:
             )
         if line.get("error"):
             raise error_of_payload(self._provider, line)
+
+    def again(self, piece: str, out: list[ChatEvent]) -> None:
+        """Take one more piece like the last, which was of a text or a thought."""
+        if piece:
+            self._answer.again(piece)
+            out.append(self._kind(text=piece, origin=self._origin))
 
     def finish(self, out: list[ChatEvent]) -> None:
         """Append what waited, and the response of the whole answer."""
@@ -139,9 +149,11 @@ class LineReader:
     def _append(self, channel: _Channel, piece: str, out: list[ChatEvent]) -> None:
         if channel == "text":
             self._answer.text(piece)
+            self._kind = TextDelta
             out.append(TextDelta(text=piece, origin=self._origin))
         else:
             self._answer.reasoning(piece)
+            self._kind = ReasoningDelta
             out.append(ReasoningDelta(text=piece, origin=self._origin))
 
     def _json(self, value: object) -> str:

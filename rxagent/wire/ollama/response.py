@@ -12,8 +12,11 @@ from rxagent.wire.answer_body import AnswerFaults, and_raise
 from rxagent.wire.json_text import is_object, load_json
 from rxagent.wire.ndjson import NdjsonDecoder
 from rxagent.wire.ollama.lines import LineReader
+from rxagent.wire.repeated_chunk import RepeatedChunk
 
-__all__ = ["OllamaDecoder"]
+__all__ = ["OllamaDecoder", "piece_in"]
+
+_PIECES = ("content", "thinking")
 
 
 class OllamaDecoder:
@@ -34,6 +37,7 @@ class OllamaDecoder:
         self._lines = NdjsonDecoder()
         self._pieces: list[str] = []  # of one object on several lines
         self._last = ""
+        self._repeated = RepeatedChunk(piece_in, piece=_PIECES, idle=("created_at",))
 
     def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
         """Take the bytes of one read.
@@ -43,8 +47,12 @@ class OllamaDecoder:
         """
         out: list[ChatEvent] = []
         try:
+            if (piece := self._repeated.piece_of_read(item)) is not None:
+                self._reader.again(piece, out)  # the common case
+                return out
             for line in self._lines.feed(item):
                 self._line(line, out)
+            self._repeated.learn_read(item, alone=self._lines.is_alone)
         except ModelError as error:
             return self._and_raise(out, error)
         return out
@@ -79,6 +87,10 @@ class OllamaDecoder:
         if self._pieces:
             self._pieces.append(line)
             return
+        if (piece := self._repeated.piece_of(line)) is not None:
+            self._reader.again(piece, out)
+            return
+        self._repeated.forget()
         try:
             value: object = from_json(line)
         except ValueError as error:
@@ -103,7 +115,10 @@ class OllamaDecoder:
         if not is_object(value):
             raise self._faults.malformed(text)
         self._last = text
+        before = len(out)
         self._reader.read(value, out)
+        if len(out) == before + 1 and self._reader.is_plain:
+            self._repeated.learn(text, value)
 
     def _unusual(self, text: str) -> object:
         """JSON with halves of surrogate pairs, or no JSON at all."""
@@ -128,3 +143,13 @@ class OllamaDecoder:
 def _is_cut(error: ValueError) -> bool:
     """Whether JSON is good as far as it goes."""
     return str(error).startswith("EOF")
+
+
+def piece_in(line: dict[str, object]) -> str | None:
+    """The text or the thought of a line; ``None`` if it says anything else."""
+    message = line.get("message")
+    if not is_object(message) or line.get("done") is True or line.get("error"):
+        return None
+    said = [name for name, value in message.items() if value and name != "role"]
+    piece = message[said[0]] if len(said) == 1 and said[0] in _PIECES else None
+    return piece if isinstance(piece, str) else None

@@ -71,6 +71,7 @@ class ChunkReader:
         self._model: str | None = None
         self.is_plain = think_tags is None
         """Whether text needs nothing but to be passed on."""
+        self._kind: type[TextDelta | ReasoningDelta] = TextDelta  # the last
         self.has_begun = False
         self.finish_reason: str | None = None
 
@@ -103,10 +104,11 @@ class ChunkReader:
         if chunk.get("error") or "error" in (chunk.get("object"), chunk.get("type")):
             raise error_of_payload(self._provider, chunk)
 
-    def text(self, piece: str, out: list[ChatEvent]) -> None:
-        """Take a piece of plain text."""
+    def again(self, piece: str, out: list[ChatEvent]) -> None:
+        """Take one more piece like the last, which was plain text or a thought."""
         if piece:
-            self._append("text", piece, out)
+            self._answer.again(piece)
+            out.append(self._kind(text=piece, origin=self._origin))
 
     def finish(self, out: list[ChatEvent]) -> None:
         """Append what waited, and the response of the whole answer."""
@@ -251,9 +253,11 @@ class ChunkReader:
     def _append(self, channel: _Channel, piece: str, out: list[ChatEvent]) -> None:
         if channel == "text":
             self._answer.text(piece)
+            self._kind = TextDelta
             out.append(TextDelta(text=piece, origin=self._origin))
         elif channel == "reasoning":
             self._answer.reasoning(piece)
+            self._kind = ReasoningDelta
             out.append(ReasoningDelta(text=piece, origin=self._origin))
         else:
             self._answer.refusal(piece)

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pydantic_core import from_json
 
-from rxagent.errors import ModelError
-from rxagent.events import ChatEvent, TextDelta
-from rxagent.wire.answer_body import AnswerFaults, Opening, and_raise
-from rxagent.wire.json_text import is_object, load_json
+from rxagent.events import ChatEvent
+from rxagent.wire.answer_decoder import AnswerDecoder
+from rxagent.wire.json_text import is_array, is_object, load_json
 from rxagent.wire.openai_chat.chunks import ChunkReader
-from rxagent.wire.openai_chat.repeated_chunk import RepeatedChunk
 from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.repeated_chunk import RepeatedChunk
 from rxagent.wire.sse import SseDecoder, SseEvent
 
-__all__ = ["OpenAIChatDecoder"]
+__all__ = ["OpenAIChatDecoder", "piece_in"]
 
 _DONE = "[DONE]"
+_PIECES = ("content", "reasoning_content", "reasoning")
 
 
-class OpenAIChatDecoder:
+class OpenAIChatDecoder(AnswerDecoder[ChunkReader]):
     """Decode an event stream, or one JSON object where a proxy ignored ``stream``.
-
-    `feed` and `flush` return what an error lets be delivered, and then raise it: while
-    they are iterated, or at once if there is nothing to deliver before.  After an error
-    neither may be called again.
 
     Args:
         reader: Of the chunks.
@@ -36,74 +30,23 @@ class OpenAIChatDecoder:
     def __init__(
         self, reader: ChunkReader, *, provider: str, content_type: str
     ) -> None:
-        self._reader = reader
-        self._provider = provider
-        self._faults = AnswerFaults(provider=provider, content_type=content_type)
-        self._opening = Opening(self._faults)
-        self._sse: SseDecoder | None = None
+        super().__init__(
+            reader,
+            provider=provider,
+            content_type=content_type,
+            repeated=RepeatedChunk(piece_in, piece=_PIECES, idle=("obfuscation",)),
+        )
         self._is_done = False
-        self._repeated = RepeatedChunk()
-
-    def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
-        """Take the bytes of one read.
-
-        Raises:
-            ModelError: If the provider reports an error, or sends what it should not.
-        """
-        out: list[ChatEvent] = []
-        try:
-            if self._sse:
-                # The common case: a read is one event that repeats the one before.
-                if self._reader.is_plain and self._sse.is_between_events:
-                    text = self._repeated.text_of_read(item)
-                    if text is not None and not self._is_done:
-                        self._reader.text(text, out)
-                        return out
-                for event in self._sse.feed(item):
-                    self._event(event, out)
-            elif (data := self._opening.feed(item)) is not None:
-                self._sse = SseDecoder()
-                for event in self._sse.feed(data):
-                    self._event(event, out)
-        except ModelError as error:
-            return self._and_raise(out, error)
-        return out
-
-    def flush(self) -> Iterable[ChatEvent]:
-        """Return what waited and the response.
-
-        Raises:
-            ModelError: If the answer is not complete.
-        """
-        out: list[ChatEvent] = []
-        try:
-            if self._sse:
-                for event in self._sse.flush():
-                    self._event(event, out, at_end=True)
-                self._check_end()
-            else:
-                self._whole(self._opening.text(), out)
-            self._reader.finish(out)
-        except ModelError as error:
-            return self._and_raise(out, error)
-        return out
-
-    def _and_raise(
-        self, out: list[ChatEvent], error: ModelError
-    ) -> Iterable[ChatEvent]:
-        error.usage = self._reader.usage()
-        return and_raise(out, error)
 
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
     ) -> None:
         if self._is_done:
             return
-        if self._reader.is_plain and event.event == "message":
-            text = self._repeated.text_of(event.data)
-            if text is not None:
-                self._reader.text(text, out)
-                return
+        if (piece := self._repeated.piece_of(event.data, event.event)) is not None:
+            self._reader.again(piece, out)
+            return
+        self._repeated.forget()
         try:
             chunk: object = from_json(event.data)
         except ValueError:
@@ -115,9 +58,8 @@ class OpenAIChatDecoder:
         if is_object(chunk):
             before = len(out)
             self._reader.read(chunk, out)
-            said_text = len(out) == before + 1 and isinstance(out[before], TextDelta)
-            if said_text and self._reader.is_plain:
-                self._repeated.learn(event.data, chunk)
+            if len(out) == before + 1 and self._reader.is_plain:
+                self._repeated.learn(event.data, chunk, event.event)
         elif event.event == "message":
             raise self._faults.malformed(event.data)
 
@@ -166,9 +108,26 @@ class OpenAIChatDecoder:
         self._reader.expect_surrogates()
         return completion
 
-    def _check_end(self) -> None:
+    def _check_end(self, sse: SseDecoder) -> None:
         """Whether the stream ended where an answer ends."""
+        del sse
         if not self._reader.has_begun:
             raise self._faults.nothing_begun()
         if not (self._is_done or self._reader.finish_reason):
             raise self._faults.truncated("with neither a finish reason nor [DONE]")
+
+
+def piece_in(chunk: dict[str, object]) -> str | None:
+    """The text or the thought of a chunk; ``None`` if it says anything else."""
+    choices = chunk.get("choices")
+    if not is_array(choices) or len(choices) != 1 or not is_object(choices[0]):
+        return None
+    choice = choices[0]
+    delta = choice.get("delta")
+    if not is_object(delta) or choice.get("index") or choice.get("finish_reason"):
+        return None
+    if chunk.get("usage") or "x_groq" in chunk or chunk.get("error"):
+        return None
+    said = [name for name, value in delta.items() if value and name != "role"]
+    piece = delta[said[0]] if len(said) == 1 and said[0] in _PIECES else None
+    return piece if isinstance(piece, str) else None

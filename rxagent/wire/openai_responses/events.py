@@ -55,6 +55,8 @@ class EventReader:
         self._model: str | None = None
         self._end = ""
         self._is_cut = False
+        self.is_plain = True
+        """Whether text needs nothing but to be passed on."""
         self.has_begun = False
         """Whether an event of an answer has come."""
         self.is_done = False
@@ -63,6 +65,7 @@ class EventReader:
     def expect_surrogates(self) -> None:
         """From now on, a string may end or begin with half of a pair."""
         self._output.expect_surrogates()
+        self.is_plain = False
 
     def read(
         self, event: dict[str, object], out: list[ChatEvent], *, name: str
@@ -101,6 +104,10 @@ class EventReader:
         else:
             return
         self.has_begun = True
+
+    def again(self, piece: str, out: list[ChatEvent]) -> None:
+        """Take one more piece like the last, which was of a text or a thought."""
+        self._output.again(piece, out)
 
     def read_end(
         self, response: dict[str, object], out: list[ChatEvent], *, status: str = ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from rxagent.events import ChatEvent, ReasoningDelta, TextDelta
 from rxagent.messages import AssistantMessage
 from rxagent.requests import Origin
@@ -13,6 +15,9 @@ from rxagent.wire.surrogates import SurrogateJoiner, join_surrogates
 from rxagent.wire.tool_calls import ToolCallAssembler
 
 __all__ = ["Output"]
+
+
+_Place: TypeAlias = tuple[OutputItem, Channel, int]
 
 
 class Output:
@@ -34,7 +39,8 @@ class Output:
         self._dialect = dialect
         self._items = OutputItems()
         self._calls = ToolCallAssembler(origin)
-        self._joiner: SurrogateJoiner[tuple[OutputItem, Channel, int]] | None = None
+        self._last: _Place | None = None
+        self._joiner: SurrogateJoiner[_Place] | None = None
 
     def expect_surrogates(self) -> None:
         """From now on, a string may end or begin with half of a pair."""
@@ -51,9 +57,15 @@ class Output:
         """Take a piece of a part of an item."""
         text = text_of(delta)
         item = self._items.of_piece(name)
+        self._last = item, channel, part
         if self._joiner:
             text = self._joiner.feed((item, channel, part), text)
         self._say(item, channel, part, text, out)
+
+    def again(self, piece: str, out: list[ChatEvent]) -> None:
+        """Take one more piece of the part that the last one was of."""
+        assert self._last is not None
+        self._say(*self._last, piece, out)
 
     def announced(self, data: object, index: int | None, out: list[ChatEvent]) -> None:
         """Take the beginning of an item, of which only the names are final."""

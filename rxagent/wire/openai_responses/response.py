@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pydantic_core import from_json
 
-from rxagent.errors import ModelError
 from rxagent.events import ChatEvent
-from rxagent.wire.answer_body import AnswerFaults, Opening, and_raise
+from rxagent.wire.answer_decoder import AnswerDecoder
 from rxagent.wire.json_text import is_object, load_json
 from rxagent.wire.openai_responses.events import EventReader
 from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.repeated_chunk import RepeatedChunk
 from rxagent.wire.sse import SseDecoder, SseEvent
 
-__all__ = ["OpenAIResponsesDecoder"]
+__all__ = ["OpenAIResponsesDecoder", "piece_in"]
 
 _DONE = "[DONE]"  # some servers end with it; the answer has ended before
+_PIECES = (
+    "response.output_text.delta",
+    "response.reasoning_summary_text.delta",
+    "response.reasoning_text.delta",
+)
+_IDLE = ("sequence_number", "obfuscation")
 
 
-class OpenAIResponsesDecoder:
+class OpenAIResponsesDecoder(AnswerDecoder[EventReader]):
     """Decode an event stream, or one JSON object where a stream was not sent.
-
-    `feed` and `flush` return what an error lets be delivered, and then raise it: while
-    they are iterated, or at once if there is nothing to deliver before.  After an error
-    neither may be called again.
 
     Args:
         reader: Of the events.
@@ -35,60 +35,23 @@ class OpenAIResponsesDecoder:
     def __init__(
         self, reader: EventReader, *, provider: str, content_type: str
     ) -> None:
-        self._reader = reader
-        self._provider = provider
-        self._faults = AnswerFaults(provider=provider, content_type=content_type)
-        self._opening = Opening(self._faults)
-        self._sse: SseDecoder | None = None
+        super().__init__(
+            reader,
+            provider=provider,
+            content_type=content_type,
+            repeated=RepeatedChunk(piece_in, piece=("delta",), idle=_IDLE),
+        )
         self._unknown: str | None = None  # the first event that told us nothing
-
-    def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
-        """Take the bytes of one read.
-
-        Raises:
-            ModelError: If the provider reports an error, or sends what it should not.
-        """
-        out: list[ChatEvent] = []
-        try:
-            if self._sse is None and (data := self._opening.feed(item)) is not None:
-                self._sse, item = SseDecoder(), data
-            if self._sse:
-                for event in self._sse.feed(item):
-                    self._event(event, out)
-        except ModelError as error:
-            return self._and_raise(out, error)
-        return out
-
-    def flush(self) -> Iterable[ChatEvent]:
-        """Return what waited and the response.
-
-        Raises:
-            ModelError: If the answer is not complete.
-        """
-        out: list[ChatEvent] = []
-        try:
-            if self._sse:
-                for event in self._sse.flush():
-                    self._event(event, out, at_end=True)
-                self._check_end()
-            else:
-                self._whole(self._opening.text(), out)
-            self._finish(out)
-        except ModelError as error:
-            return self._and_raise(out, error)
-        return out
-
-    def _and_raise(
-        self, out: list[ChatEvent], error: ModelError
-    ) -> Iterable[ChatEvent]:
-        error.usage = self._reader.usage()
-        return and_raise(out, error)
 
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
     ) -> None:
         if self._reader.is_done:
             return
+        if (piece := self._repeated.piece_of(event.data, event.event)) is not None:
+            self._reader.again(piece, out)
+            return
+        self._repeated.forget()
         try:
             data: object = from_json(event.data)
         except ValueError:
@@ -101,12 +64,15 @@ class OpenAIResponsesDecoder:
             if not _is_ours(event):
                 return
             raise self._faults.malformed(event.data)
+        before = len(out)
         try:
             self._reader.read(data, out, name=event.event)
         except ValueError:
             raise self._faults.malformed(event.data) from None
         if not self._reader.has_begun:
             self._unknown = self._unknown or event.data
+        elif len(out) == before + 1 and self._reader.is_plain:
+            self._repeated.learn(event.data, data, event.event)
 
     def _unusual(self, event: SseEvent, *, at_end: bool) -> object:
         """Data that is no plain JSON; ``None`` if there is nothing to read in it."""
@@ -161,8 +127,9 @@ class OpenAIResponsesDecoder:
         except ValueError as error:  # NaN, which is read and cannot be written
             raise self._faults.malformed(f"an item that is no JSON: {error}") from None
 
-    def _check_end(self) -> None:
+    def _check_end(self, sse: SseDecoder) -> None:
         """Whether the stream ended where an answer ends."""
+        del sse
         if self._reader.is_done:
             return
         if self._reader.has_begun:
@@ -175,3 +142,11 @@ class OpenAIResponsesDecoder:
 def _is_ours(event: SseEvent) -> bool:
     """Whether it has to be JSON; a keep-alive by another name may be anything."""
     return event.event == "message" or event.event.startswith("response.")
+
+
+def piece_in(event: dict[str, object]) -> str | None:
+    """The text or the thought of an event; ``None`` if it says anything else."""
+    piece = event.get("delta")
+    if isinstance(piece, str) and event.get("type") in _PIECES:
+        return piece
+    return None
