@@ -14,10 +14,9 @@ from tests.aimock.running import Aimock, running
 def _server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aimock]:
     """Strict: it holds Anthropic's thinking to the rules, and no miss is silent."""
     folder = tmp_path_factory.mktemp("aimock")
+    # A strict one wants a fixture before it starts.
     never = {"match": {"userMessage": "?"}, "response": {"content": "?"}}
-    (folder / "never.json").write_text(
-        json.dumps({"fixtures": [never]})
-    )  # it wants one
+    (folder / "never.json").write_text(json.dumps({"fixtures": [never]}))
     with running(folder, "--strict") as server:
         yield server
 
