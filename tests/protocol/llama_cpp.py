@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,22 @@ def weights() -> Path:
     assert spec.submodule_search_locations is not None
     [folder] = spec.submodule_search_locations
     return next(Path(folder).glob("*.gguf"))
+
+
+@contextmanager
+def running() -> Generator[str]:
+    """Run this program, and give its address: what crashes there is not ours."""
+    with subprocess.Popen(
+        [sys.executable, "-P", __file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        try:
+            yield child.stdout.readline().strip()
+        finally:
+            child.kill()
 
 
 def main() -> None:

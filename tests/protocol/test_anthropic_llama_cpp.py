@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import anthropic
 import pytest
@@ -34,23 +30,6 @@ OPTIONS = ChatOptions(
 BRIEF = ChatOptions(max_tokens=1)
 
 by_stream = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
-
-
-@pytest.fixture(scope="module")
-def base_url() -> Iterator[str]:
-    """A server in a process of its own: what crashes there is not ours."""
-    program = Path(llama_cpp.__file__)
-    with subprocess.Popen(
-        [sys.executable, "-P", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdout is not None
-        try:
-            yield child.stdout.readline().strip()
-        finally:
-            child.kill()
 
 
 @pytest.fixture

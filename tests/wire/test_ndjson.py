@@ -81,3 +81,14 @@ def test_a_long_line_is_not_looked_at_again_for_each_piece() -> None:
         assert decoder.feed(b"x") == []
 
     assert decoder.flush() == ["x" * 300_000]
+
+
+def test_a_read_that_is_one_line_and_nothing_else_is_told_from_others() -> None:
+    decoder = NdjsonDecoder()
+    found: list[bool] = []
+    for read in (b"1\n", b"2\n", b"3\n4\n", b"5\n6", b"7\n", b"8\r\n", b"9"):
+        decoder.feed(read)
+        found.append(decoder.is_alone)
+
+    # The first may begin with a byte order mark.
+    assert found == [False, True, False, False, False, True, False]

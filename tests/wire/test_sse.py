@@ -163,3 +163,27 @@ def test_of_a_flood_of_such_lines_some_are_kept() -> None:
     assert decoder.feed(b"nonsense\n" * 100_000) == []
 
     assert decoder.stray.count(b"nonsense") == 1000
+
+
+def test_a_read_that_is_one_event_and_nothing_else_is_told_from_others() -> None:
+    def alone(*reads: bytes) -> list[bool]:
+        decoder = SseDecoder()
+        found: list[bool] = []
+        for read in reads:
+            decoder.feed(read)
+            found.append(decoder.is_alone)
+        return found
+
+    assert alone(b"data: a\n\n", b"event: x\r\ndata: a\r\n\r\n") == [True, True]
+    assert alone(b"data: a\n\n", b"data: a\n\ndata: b\n\n", b": x\n\n") == [
+        True,
+        False,
+        False,
+    ]
+    assert alone(b"data: a\n\ndata", b": b\n\n", b"data: c\n\n") == [False, False, True]
+    assert alone(b"\xef\xbb\xbfdata: a\n\n", b"id: 1\ndata: b\n\n") == [False, True]
+    assert alone(b"data: a\n\n", b"id: 1\ndata: a\r\r", b"\ndata: b\n\n") == [
+        True,
+        False,
+        False,
+    ]

@@ -19,7 +19,8 @@ class UsageCounter:
     """Collect the reports of one answer: each is a total, and none is to be added.
 
     The first comes with the start of a message, further ones with its end.  A later one
-    may leave out what has not changed, and some servers send zeros there.
+    may leave out what has not changed, and some servers send zeros there.  Zeros alone
+    are what a server sends that does not count.
     """
 
     def __init__(self) -> None:
@@ -41,7 +42,7 @@ class UsageCounter:
 
     def usage(self) -> Usage:
         """Return the usage of the whole answer."""
-        counts = self._counts
+        counts = self._counts if any(self._counts.values()) else {}
         return Usage(
             input_tokens=counts.get("input_tokens"),
             cache_read_tokens=counts.get("cache_read_tokens"),

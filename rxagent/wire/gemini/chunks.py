@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
+from pydantic_core import from_json
+
 from rxagent.errors import BadRequestError, MalformedResponseError, ModelError
 from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
 from rxagent.messages import Opaque
@@ -13,8 +17,11 @@ from rxagent.wire.gemini.calls import CallReader
 from rxagent.wire.gemini.usage import UsageTotals
 from rxagent.wire.json_text import dump_json, is_array, is_object
 from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.surrogates import SurrogateJoiner, join_surrogates
 
 __all__ = ["ChunkReader"]
+
+_Channel: TypeAlias = Literal["text", "thought"]
 
 _FINISH_REASONS: dict[str, FinishReason] = {
     "STOP": "stop",
@@ -77,13 +84,21 @@ class ChunkReader:
         self._answer = AnswerAssembler(request.origin)
         self._usage = UsageTotals()
         self._calls = CallReader(self._answer)
+        self._joiner: SurrogateJoiner[_Channel] | None = None
         self._id: str | None = None
         self._model: str | None = None
         self._finish_message: str | None = None
         self._is_blocked = False
         self._kind: type[TextDelta | ReasoningDelta] = TextDelta  # the last
+        self.is_plain = True
+        """Whether a text needs nothing but to be passed on."""
         self.has_begun = False
         self.finish_reason: str | None = None
+
+    def expect_surrogates(self) -> None:
+        """From now on, a string may end or begin with half of a pair."""
+        self._joiner = self._joiner or SurrogateJoiner()
+        self.is_plain = False
 
     def read(self, chunk: dict[str, object], out: list[ChatEvent]) -> None:
         """Read a chunk, which may be a whole answer, and append its events to ``out``.
@@ -122,6 +137,8 @@ class ChunkReader:
         Raises:
             ModelError: If the generation failed.
         """
+        for channel, text in self._joiner.flush() if self._joiner else ():
+            self._append(channel, text, out)
         out.extend(self._calls.close())
         raw = self.finish_reason
         reason = _FINISH_REASONS.get(raw or "", "unknown")
@@ -200,13 +217,13 @@ class ChunkReader:
             say("", signature, out)
 
     def _text(self, text: str, signature: str | None, out: list[ChatEvent]) -> None:
+        if text and self._joiner:
+            text = self._joiner.feed("text", text)
         if text:
             if signature:
                 # It belongs to this part alone, not to what came before.
                 self._answer.close_part()
-            self._answer.text(text)
-            self._kind = TextDelta
-            out.append(TextDelta(text=text, origin=self._origin))
+            self._append("text", text, out)
             if signature:
                 self._sign(signature)
         elif signature:
@@ -215,15 +232,26 @@ class ChunkReader:
     def _thought(self, text: str, signature: str | None, out: list[ChatEvent]) -> None:
         if signature:
             self._answer.close_part()
+        if text and self._joiner:
+            text = self._joiner.feed("thought", text)
         if text:
-            self._answer.reasoning(text)
-            self._kind = ReasoningDelta
-            out.append(ReasoningDelta(text=text, origin=self._origin))
+            self._append("thought", text, out)
         if signature:
             self._answer.signature(signature, dialect=self._dialect)
             self._answer.close_part()
 
+    def _append(self, channel: _Channel, text: str, out: list[ChatEvent]) -> None:
+        if channel == "text":
+            self._answer.text(text)
+            self._kind = TextDelta
+        else:
+            self._answer.reasoning(text)
+            self._kind = ReasoningDelta
+        out.append(self._kind(text=text, origin=self._origin))
+
     def _call(self, call: dict[str, object], out: list[ChatEvent]) -> None:
+        if self._joiner:
+            call = from_json(self._json(call))  # a half in it is U+FFFD
         try:
             out.extend(self._calls.read(call))
         except ValueError as error:
@@ -266,4 +294,6 @@ class ChunkReader:
 def _word(members: dict[str, object], name: str) -> str | None:
     """A member that is text; ``None`` if it is none, or empty."""
     value = members.get(name)
-    return value if isinstance(value, str) and value else None
+    if not (isinstance(value, str) and value):
+        return None
+    return value if value.isascii() else join_surrogates(value)

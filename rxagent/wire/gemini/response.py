@@ -7,7 +7,7 @@ from pydantic_core import from_json
 from rxagent.events import ChatEvent
 from rxagent.wire.answer_decoder import AnswerDecoder
 from rxagent.wire.gemini.chunks import ChunkReader
-from rxagent.wire.json_text import dump_json, is_array, is_object, load_json
+from rxagent.wire.json_text import is_array, is_object, load_json
 from rxagent.wire.provider_errors import error_of_payload
 from rxagent.wire.repeated_chunk import RepeatedChunk
 from rxagent.wire.sse import SseDecoder, SseEvent
@@ -69,7 +69,7 @@ class GeminiDecoder(AnswerDecoder[ChunkReader]):
         if is_object(chunk):
             before = len(out)
             self._reader.read(chunk, out)
-            if len(out) == before + 1:
+            if len(out) == before + 1 and self._reader.is_plain:
                 self._repeated.learn(event.data, chunk, event.event)
         elif event.event == "message":
             raise self._faults.malformed(event.data)
@@ -92,7 +92,7 @@ class GeminiDecoder(AnswerDecoder[ChunkReader]):
         if not text or text[0] == ":" or (at_end and _DONE.startswith(text)):
             return None  # a comment that a gateway wrapped up, or half of the end
         try:
-            return _mended(text)
+            return self._halved(text)
         except ValueError:
             pass
         if event.event == "error":
@@ -103,6 +103,16 @@ class GeminiDecoder(AnswerDecoder[ChunkReader]):
             raise self._faults.truncated("within an event")
         raise self._faults.malformed(text)
 
+    def _halved(self, text: str) -> object:
+        """JSON with halves of surrogate pairs in it, if that is all that is unusual.
+
+        Raises:
+            ValueError: If it is no JSON.
+        """
+        value = load_json(text)
+        self._reader.expect_surrogates()
+        return value
+
     def _whole(self, text: str, out: list[ChatEvent]) -> None:
         """Read a body that is one JSON object, or an array of chunks."""
         try:
@@ -111,7 +121,7 @@ class GeminiDecoder(AnswerDecoder[ChunkReader]):
             if str(error).startswith("EOF"):
                 raise self._faults.truncated("within its JSON") from None
             try:
-                answer = _mended(text)
+                answer = self._halved(text)
             except ValueError:
                 raise self._faults.malformed(text) from None
         for chunk in answer if is_array(answer) else [answer]:
@@ -140,16 +150,6 @@ class GeminiDecoder(AnswerDecoder[ChunkReader]):
         first = payload[0] if is_array(payload) and payload else payload
         if is_object(first) and first.get("error"):
             raise error_of_payload(self._provider, first)
-
-
-def _mended(text: str) -> object:
-    """JSON with a half of a surrogate pair in it, which becomes U+FFFD.
-
-    Raises:
-        ValueError: If it is no JSON.
-    """
-    value: object = from_json(dump_json(load_json(text)))
-    return value
 
 
 def piece_in(chunk: dict[str, object]) -> str | None:

@@ -504,7 +504,17 @@ def test_the_counts_are_totals() -> None:
     assert (usage.prompt_tokens, usage.total_tokens) == (130, 145)
 
 
-@pytest.mark.parametrize("usage", [None, 3, {}, {"input_tokens": "9"}, {"x": True}])
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        3,
+        {},
+        {"input_tokens": "9"},
+        {"x": True},
+        {"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0},
+    ],
+)
 def test_counts_that_did_not_come_are_unknown(usage: object) -> None:
     begun = start()
     begun["message"]["usage"] = usage

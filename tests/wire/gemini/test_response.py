@@ -793,6 +793,31 @@ def test_half_a_character_is_delivered_as_a_replacement() -> None:
     assert (response.id, response.text) == ("\ufffd", "a\ufffd")
 
 
+def test_halves_of_surrogate_pairs_are_joined_across_chunks() -> None:
+    def parts(*parts: object) -> bytes:
+        candidate = {"content": {"parts": parts}}
+        return b"data: %s\n\n" % json.dumps({"candidates": [candidate]}).encode()
+
+    call = {"name": "f\ud83d", "args": {"text": "\ud83d"}, "id": "\ud83d"}
+    answer = b"".join(
+        [
+            parts({"text": "\ud83e", "thought": True}),
+            parts({"text": "a\ud83d"}),
+            parts({"text": "\udd14!", "thought": True}, {"text": "\ude80b\ud83d"}),
+            parts({"functionCall": call}),
+            sse({"candidates": [{"finishReason": "STOP"}]}),
+        ]
+    )
+
+    for pieces in every_cut(answer):
+        response = decode(pieces).response
+        assert response.text == "a🚀b\ufffd"
+        assert response.reasoning == "🤔!"
+        [found] = response.tool_calls
+        assert (found.id, found.name) == ("\ufffd", "f\ufffd")
+        assert found.arguments == '{"text":"\ufffd"}'
+
+
 members = st.sampled_from(
     [
         "candidates",
