@@ -751,3 +751,14 @@ def test_no_timer_is_left_behind() -> None:
     assert isinstance(events[-1], ToolFinished)
     assert timers == 0
     assert took_s == 0
+
+
+def test_leaving_at_a_report_is_quiet_where_no_loop_runs() -> None:
+    errors: list[Exception] = []
+    it = reporting(lambda seen: seen.report("leave"), "observable")
+
+    heard: list[ToolEvent] = []
+    answer(CALL, it).pipe(ops.take(2)).subscribe(heard.append, errors.append)
+
+    assert heard == [started(CALL), progress(CALL, "leave")]
+    assert errors == []
