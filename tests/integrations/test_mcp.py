@@ -469,6 +469,41 @@ class TestAdvisor:
 
         asyncio.run(scenario())
 
+    def test_turns_that_run_at_once_do_not_mix(self) -> None:
+        def again(request: ChatRequest) -> str | Reply:
+            *_, last = request.messages
+            if last.role == "tool":
+                return last.text
+            n = int(last.text)
+            return Reply(calls=(tool_call("add", a=n, b=n),))
+
+        async def scenario() -> None:
+            async with in_memory(busy_server()) as server:
+                model = ScriptedModel(again, repeat_last=True)
+                agent = Agent(model, advisors=[tool_loop(), mcp_tools(server)])
+                answers = await asyncio.gather(
+                    *(asyncio.ensure_future(text_of(agent, n)) for n in range(50))
+                )
+            assert answers == [str(2 * n) for n in range(50)]
+
+        async def text_of(agent: Agent, n: int) -> str:
+            return (await agent.call(str(n))).text
+
+        asyncio.run(scenario())
+
+    def test_an_error_of_the_model_is_the_error_of_the_turn(self) -> None:
+        with in_memory(busy_server()) as server:
+            model = ScriptedModel(OSError("no"))
+            agent = Agent(model, advisors=[tool_loop(), mcp_tools(server)])
+            with pytest.raises(OSError, match="no"):
+                agent.call("hi").run()
+
+    def test_a_server_that_cannot_be_reached_is_the_error_of_the_turn(self) -> None:
+        server = McpServer.stdio("no-such-program")
+        agent = Agent(ScriptedModel(), advisors=[tool_loop(), mcp_tools(server)])
+        with pytest.raises(ToolFailedError, match="no-such-program"):
+            agent.call("hi").run()
+
     def test_it_says_its_name_and_its_server(self) -> None:
         server = in_memory(busy_server())
         assert repr(mcp_tools(server)) == "mcp_tools('memory')"
