@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Protocol, TypeVar
 
@@ -10,15 +10,24 @@ from reactivex import Observable
 
 from rxagent.errors import ModelError
 from rxagent.events import ChatEvent
-from rxagent.models._http import Http, Response
+from rxagent.models._http import Http, chunks_of, read_rest
 from rxagent.operators import retry_backoff, timeouts
 from rxagent.requests import ChatRequest
 from rxagent.runtime import Sink, from_producer
 from rxagent.types import Transducer
 
-__all__ = ["Dialect", "answer", "chunks_of", "patiently"]
+__all__ = ["Decoder", "Dialect", "answer", "patiently"]
 
 T = TypeVar("T")
+
+
+class Decoder(Transducer[bytes, ChatEvent], Protocol):
+    """Makes events of the bytes of one answer."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the answer is complete, though its body may go on."""
+        ...
 
 
 class Dialect(Protocol):
@@ -28,9 +37,7 @@ class Dialect(Protocol):
         """Return the body of a request."""
         ...
 
-    def decoder(
-        self, request: ChatRequest, *, content_type: str
-    ) -> Transducer[bytes, ChatEvent]:
+    def decoder(self, request: ChatRequest, *, content_type: str) -> Decoder:
         """Return what makes events of the response's body."""
         ...
 
@@ -88,13 +95,17 @@ def answer(
                 decoder = dialect.decoder(
                     request, content_type=response.headers.get("content-type", "")
                 )
-                async for chunk in chunks_of(response):
+                chunks = chunks_of(response)
+                async for chunk in chunks:
                     emit(decoder.feed(chunk))
                     if sink.stopped:
                         return
+                    if decoder.is_over:
+                        break
                     if sink.paused:
                         await sink.resumed()
-            emit(decoder.flush())
+                emit(decoder.flush())
+                await read_rest(chunks)
         except ModelError as error:
             error.delivered = delivered
             raise
@@ -115,12 +126,3 @@ def patiently(answers: Observable[T], http: Http) -> Observable[T]:
         retry_backoff(http.retry),
         timeouts(turn_s=limits.turn_s, provider=provider),  # of all together
     )
-
-
-def chunks_of(response: Response) -> AsyncIterator[bytes]:
-    """The body as it comes; a server may compress it though it was asked not to."""
-    if "content-encoding" in response.headers:
-        return response.aiter_bytes()
-    # `aiter_raw` would close the response at its end, where a cancellation may hit it.
-    assert isinstance(response.stream, AsyncIterable)
-    return aiter(response.stream)

@@ -16,8 +16,8 @@ from rxagent.errors import (
     ModelError,
     RequestError,
 )
-from rxagent.models._answer import chunks_of, patiently
-from rxagent.models._http import Http
+from rxagent.models._answer import patiently
+from rxagent.models._http import Http, chunks_of
 from rxagent.operators import just
 from rxagent.runtime import Sink, from_producer
 

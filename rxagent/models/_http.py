@@ -1,11 +1,9 @@
-"""The only door to the network, and the only module that imports httpx."""
+"""The only door to the network."""
 
 from __future__ import annotations
 
 import asyncio
-import ssl
-import weakref
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 
 import httpx
@@ -18,18 +16,15 @@ from rxagent.errors import (
     ModelError,
     ModelTimeoutError,
 )
+from rxagent.models._clients import Clients
 from rxagent.patience import RetryPolicy, Timeouts
 
-__all__ = ["Client", "Http", "Response"]
+__all__ = ["Client", "Http", "Response", "chunks_of", "read_rest"]
 
 Client = httpx.AsyncClient
 Response = httpx.Response
 
-# httpcore counts all its connections for each idle one, so few are kept alive.
-_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-# A proxy that the environment names cannot reach this machine's own servers.
-_NO_PROXY = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
-_TURNS = 10  # of a loop; more than it takes to end
+_REST_S = 0.1  # for the end of a body whose answer is complete
 
 
 class Http:
@@ -77,11 +72,7 @@ class Http:
         self.retry = retry
         self._timeout = httpx.Timeout(timeouts.gap_s, connect=timeouts.connect_s)
         self._given = client
-        self._clients: dict[asyncio.AbstractEventLoop, Client] = {}
-        self._lifetimes: dict[asyncio.AbstractEventLoop, AsyncGenerator[Client]] = {}
-        # Held from outside until then: sockets that are garbage together with this
-        # object would be lost before anything could close them.
-        weakref.finalize(self, _end_soon, self._lifetimes).atexit = False
+        self._clients = Clients(secure=parsed.scheme == "https")
 
     @asynccontextmanager
     async def post(
@@ -93,7 +84,7 @@ class Http:
             ModelError: Whatever fails in between, also while the body is read.
         """
         try:
-            client = self._given or await self._client()
+            client = self._given or await self._clients.of_loop()
             request = client.build_request(
                 "POST",
                 self._base_url + path,
@@ -108,28 +99,6 @@ class Http:
                 await _close(response)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
             raise self._model_error(error) from error
-
-    async def _client(self) -> Client:
-        loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            verify = await self._certificates()
-            # Another request may have been faster; from here on nothing is awaited.
-            if loop not in self._clients:
-                for closed in [each for each in self._clients if each.is_closed()]:
-                    del self._clients[closed], self._lifetimes[closed]
-                lifetime = _lifetime(
-                    httpx.AsyncClient(limits=_LIMITS, verify=verify, mounts=_NO_PROXY)
-                )
-                self._lifetimes[loop] = lifetime
-                self._clients[loop] = await anext(lifetime)
-        return self._clients[loop]
-
-    async def _certificates(self) -> ssl.SSLContext | bool:
-        # Loading them takes a tenth of a second, and no loop may stand still that long.
-        # Plain HTTP needs none, as redirects are not followed.
-        if not self._base_url.startswith("https:"):
-            return False
-        return await asyncio.to_thread(httpx.create_ssl_context)
 
     def _model_error(self, error: Exception) -> ModelError:
         where = self.shown_url
@@ -171,6 +140,26 @@ class Http:
             limit_s=limit_s,
             provider=self.provider,
         )
+
+
+def chunks_of(response: Response) -> AsyncIterator[bytes]:
+    """The body as it comes; a server may compress it though it was asked not to."""
+    if "content-encoding" in response.headers:
+        return response.aiter_bytes()
+    # `aiter_raw` would close the response at its end, where a cancellation may hit it.
+    assert isinstance(response.stream, AsyncIterable)
+    return aiter(response.stream)
+
+
+async def read_rest(chunks: AsyncIterator[bytes]) -> None:
+    """Read a body to its end, if that is near: only then is its connection kept.
+
+    Nobody needs what is left, so it may as well not come, or break off.
+    """
+    with suppress(TimeoutError, httpx.HTTPError, httpx.StreamError):
+        async with asyncio.timeout(_REST_S):
+            async for _ in chunks:
+                pass
 
 
 class _Trace:
@@ -220,37 +209,3 @@ async def _close(response: Response) -> None:
     except asyncio.CancelledError:
         await asyncio.wait([closing])
         raise
-
-
-def _end_soon(
-    lifetimes: dict[asyncio.AbstractEventLoop, AsyncGenerator[Client]],
-) -> None:
-    for loop, lifetime in lifetimes.items():
-        with suppress(RuntimeError):  # the loop is closed, and its client with it
-            loop.call_soon_threadsafe(_hold, loop, lifetime, _TURNS)
-    lifetimes.clear()
-
-
-def _hold(
-    loop: asyncio.AbstractEventLoop, lifetime: AsyncGenerator[Client], turns: int
-) -> None:
-    """Keep ``lifetime`` for some turns: the loop may end with the model, right now.
-
-    It then cancels every task, also one that closes a client, and after that closes the
-    generators that are still there.
-    """
-    if turns > 0:
-        loop.call_soon(_hold, loop, lifetime, turns - 1)
-
-
-async def _lifetime(client: Client) -> AsyncGenerator[Client]:
-    """Keep ``client`` open for as long as this generator lives.
-
-    A loop closes its unfinished async generators when it ends (``asyncio.run`` and the
-    portal ask it to), and finishes one that is garbage collected.  So a client closes
-    with its loop or with its model, whichever goes first, and nobody has to remember.
-    """
-    try:
-        yield client
-    finally:
-        await client.aclose()

@@ -117,6 +117,11 @@ class AnswerDecoder(ABC, Generic[R]):
         """Append what waited, and the response."""
         self._reader.finish(out)
 
+    @property
+    @abstractmethod
+    def is_over(self) -> bool:
+        """Whether the mark came that ends an answer; what follows is not looked at."""
+
     @abstractmethod
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False

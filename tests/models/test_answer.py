@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from reactivex import Observable, abc
@@ -117,6 +118,17 @@ def test_once_text_is_out_nothing_is_sent_again() -> None:
     assert at.value.delivered
     assert at.value.attempts == 1
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("then", ["hang", "cut"])
+def test_an_answer_that_is_complete_needs_no_end_of_its_body(
+    then: Literal["hang", "cut"],
+) -> None:
+    with ChatServer(replace(streamed("Hel", "lo"), then=then)) as server:
+        end = flow_of(model_of(server, timeouts=Timeouts(turn_s=20))).run()
+
+    assert isinstance(end, Finished)
+    assert end.response.text == "Hello"
 
 
 def test_the_last_error_says_how_often_was_asked() -> None:

@@ -18,13 +18,15 @@ class Server:
     Args:
         answers: For each connection, how many requests it answers before it closes
             without a word.
+        end_s: Between an answer and the end of its body, in seconds.
     """
 
-    def __init__(self, *answers: int) -> None:
+    def __init__(self, *answers: int, end_s: float = 0.0) -> None:
         self.requests: list[int] = []
         """The connection of each request that was read, in order."""
         self._answers: Iterator[int] = iter(answers)
         self._connections = 0
+        self._end_s = end_s
 
     async def __call__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -38,6 +40,9 @@ class Server:
                     return
                 left -= 1
                 writer.write(_ANSWER)
+                await writer.drain()
+                await asyncio.sleep(self._end_s)
+                writer.write(_END)
                 await writer.drain()
         finally:
             writer.close()
@@ -60,9 +65,10 @@ async def _read_request(reader: asyncio.StreamReader) -> bool:
 
 _CHUNK = {"choices": [{"delta": {"content": "hi"}, "finish_reason": "stop"}]}
 _BODY = b"data: " + json.dumps(_CHUNK).encode() + b"\n\ndata: [DONE]\n\n"
+_END = b"\n"
 _ANSWER = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
-    b"content-length: %d\r\n\r\n%b" % (len(_BODY), _BODY)
+    b"content-length: %d\r\n\r\n%b" % (len(_BODY) + len(_END), _BODY)
 )
 
 
@@ -84,6 +90,13 @@ def test_connections_are_kept() -> None:
 
     assert asyncio.run(ask(server, 3)) == ["hi"] * 3
     assert server.requests == [0, 0, 0]
+
+
+def test_a_connection_whose_body_ends_a_little_later_is_kept() -> None:
+    server = Server(9, end_s=0.001)
+
+    assert asyncio.run(ask(server, 2)) == ["hi"] * 2
+    assert server.requests == [0, 0]
 
 
 def test_a_kept_connection_that_was_closed_is_no_error() -> None:

@@ -39,6 +39,11 @@ class OllamaDecoder:
         self._last = ""
         self._repeated = RepeatedChunk(piece_in, piece=_PIECES, idle=("created_at",))
 
+    @property
+    def is_over(self) -> bool:
+        """Whether a line came that is done."""
+        return self._reader.is_done
+
     def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
         """Take the bytes of one read.
 
