@@ -10,7 +10,7 @@ from reactivex import Observable
 
 from rxagent.errors import ModelError
 from rxagent.events import ChatEvent
-from rxagent.models._http import Http, chunks_of, read_rest
+from rxagent.models._http import Http, chunks_of, error_body, is_answer, read_rest
 from rxagent.operators import retry_backoff, timeouts
 from rxagent.requests import ChatRequest
 from rxagent.runtime import Sink, from_producer
@@ -85,11 +85,11 @@ def answer(
         body = dialect.encode(request, model=model, stream=stream)
         try:
             async with http.post(path, body, headers=headers) as response:
-                if not response.is_success:
+                if not is_answer(response):
                     raise dialect.error(
                         response.status_code,
                         response.headers,
-                        await response.aread(),
+                        await error_body(response),
                         now=datetime.now(UTC),
                     )
                 decoder = dialect.decoder(

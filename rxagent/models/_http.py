@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 
@@ -17,13 +18,24 @@ from rxagent.errors import (
     ModelTimeoutError,
 )
 from rxagent.models._clients import Clients
+from rxagent.models._secrets import Secrets
 from rxagent.patience import RetryPolicy, Timeouts
 
-__all__ = ["Client", "Http", "Response", "chunks_of", "read_rest"]
+__all__ = [
+    "Client",
+    "Http",
+    "Response",
+    "chunks_of",
+    "error_body",
+    "is_answer",
+    "read_rest",
+]
 
 Client = httpx.AsyncClient
 Response = httpx.Response
 
+_ANSWERS = {200, 201, 203}  # proxies say the latter two of a good answer
+_KEYS = {"api-key", "authorization", "x-api-key", "x-goog-api-key"}  # headers
 _REST_S = 0.1  # for the end of a body whose answer is complete
 
 
@@ -32,7 +44,8 @@ class Http:
 
     Args:
         provider: Named in errors; by default the host.
-        base_url: With scheme; paths are appended to it.
+        base_url: With scheme; paths are appended to it.  The user and the password in
+            it are sent as HTTP's basic authorization.
         headers: Sent with each request; may hold the key, so they are never shown.
         timeouts: ``connect_s`` and ``gap_s`` are measured here, at the socket, where a
             comment or a ping is a sign of life; ``answer`` measures the others.
@@ -40,7 +53,8 @@ class Http:
         client: Used as it is and never closed; it belongs to one event loop.
 
     Raises:
-        ConfigurationError: If ``base_url`` is no http address.
+        ConfigurationError: If ``base_url`` is no http address, has a query or a
+            fragment, or holds a password although there is an authorization.
     """
 
     def __init__(
@@ -53,6 +67,11 @@ class Http:
         retry: RetryPolicy,
         client: Client | None = None,
     ) -> None:
+        if "?" in base_url or "#" in base_url:
+            raise ConfigurationError(
+                "base_url must end before its '?' or '#', as paths are appended to it; "
+                "pass a query with client=httpx.AsyncClient(params={...})"
+            )
         try:
             parsed = httpx.URL(base_url)
         except httpx.InvalidURL:  # its text may show a password
@@ -65,9 +84,19 @@ class Http:
             raise ConfigurationError(
                 f"base_url must look like 'https://host/v1', got {_harmless(base_url)}"
             )
-        self._base_url = base_url.rstrip("/")
         self.provider = provider or parsed.netloc.decode()
-        self._headers = dict(headers)
+        self._headers = {name.lower(): text for name, text in headers.items()}
+        if parsed.userinfo:
+            if "authorization" in self._headers:
+                raise ConfigurationError(
+                    "base_url holds a user and a password, and there is a key too, but "
+                    "a request has one authorization; leave out one of them "
+                    "(api_key='' is no key)"
+                )
+            login = b64encode(f"{parsed.username}:{parsed.password}".encode())
+            self._headers["authorization"] = f"Basic {login.decode()}"
+        keys = [text for name, text in self._headers.items() if name in _KEYS]
+        self._secrets = Secrets([*(key.split()[-1] for key in keys), parsed.password])
         self.timeouts = timeouts
         self.retry = retry
         self._timeout = httpx.Timeout(timeouts.gap_s, connect=timeouts.connect_s)
@@ -81,13 +110,20 @@ class Http:
         """Send ``body`` and yield the response, its own body unread.
 
         Raises:
-            ModelError: Whatever fails in between, also while the body is read.
+            ModelError: Whatever fails in between, also while the body is read.  No key
+                is shown in it.
+            ConfigurationError: If the client that was given is closed.
         """
         try:
             client = self._given or await self._clients.of_loop()
+            if client.is_closed:
+                raise ConfigurationError(
+                    f"the client that was passed for {self.shown_url} is closed; close "
+                    "it after its last answer, or pass none"
+                )
             request = client.build_request(
                 "POST",
-                self._base_url + path,
+                self.shown_url + path,
                 content=body,
                 headers={**self._headers, **headers},
                 timeout=self._timeout,
@@ -99,6 +135,9 @@ class Http:
                 await _close(response)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
             raise self._model_error(error) from error
+        except ModelError as error:
+            self._secrets.hide(error)
+            raise
 
     def _model_error(self, error: Exception) -> ModelError:
         where = self.shown_url
@@ -149,6 +188,20 @@ def chunks_of(response: Response) -> AsyncIterator[bytes]:
     # `aiter_raw` would close the response at its end, where a cancellation may hit it.
     assert isinstance(response.stream, AsyncIterable)
     return aiter(response.stream)
+
+
+def is_answer(response: Response) -> bool:
+    """Whether the body of ``response`` should be an answer, and no error."""
+    return response.status_code in _ANSWERS
+
+
+async def error_body(response: Response) -> bytes:
+    """The body, or what came before it broke off: the status says more than it."""
+    pieces: list[bytes] = []
+    with suppress(httpx.HTTPError, httpx.StreamError):
+        async for chunk in chunks_of(response):
+            pieces.append(chunk)  # noqa: PERF401 - what came is kept
+    return b"".join(pieces)
 
 
 async def read_rest(chunks: AsyncIterator[bytes]) -> None:

@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from typing import TypeAlias, cast
 
-from rxagent.errors import MalformedResponseError, RequestError
+from rxagent.errors import (
+    EmptyStreamError,
+    MalformedResponseError,
+    RequestError,
+    TruncatedStreamError,
+)
 from rxagent.wire.json_text import dump_json, is_array, is_object, load_json
 from rxagent.wire.provider_errors import error_of_payload
 
@@ -43,9 +48,16 @@ def answer_of(body: bytes, *, provider: str, member: str) -> list[object]:
         ModelError: If the body reports an error, or is not what it should be.
     """
     text = body.decode("utf-8-sig", "replace")
+    if not text.strip():
+        raise EmptyStreamError(f"{provider} answered with nothing", provider=provider)
     try:
         payload = load_json(text)
-    except ValueError:
+    except ValueError as error:
+        if str(error).startswith("EOF"):
+            raise TruncatedStreamError(
+                f"the answer of {provider} is cut off within its JSON",
+                provider=provider,
+            ) from None
         excerpt = text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
         raise malformed(
             provider, f"what is no JSON: {excerpt!r}; check base_url"
