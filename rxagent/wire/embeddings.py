@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from typing import TypeAlias, cast
 
+from pydantic_core import from_json
+
 from rxagent.errors import (
     EmptyStreamError,
     MalformedResponseError,
+    ModelError,
     RequestError,
     TruncatedStreamError,
 )
@@ -52,16 +55,8 @@ def answer_of(body: bytes, *, provider: str, member: str) -> list[object]:
         raise EmptyStreamError(f"{provider} answered with nothing", provider=provider)
     try:
         payload = load_json(text)
-    except ValueError as error:
-        if str(error).startswith("EOF"):
-            raise TruncatedStreamError(
-                f"the answer of {provider} is cut off within its JSON",
-                provider=provider,
-            ) from None
-        excerpt = text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
-        raise malformed(
-            provider, f"what is no JSON: {excerpt!r}; check base_url"
-        ) from None
+    except ValueError:
+        raise _no_json(text, provider) from None
     if is_object(payload):
         if payload.get("error"):
             raise error_of_payload(provider, payload)
@@ -110,6 +105,19 @@ def malformed(provider: str, what: str) -> MalformedResponseError:
     return MalformedResponseError(
         f"{provider} sent {what}", provider=provider, status=200
     )
+
+
+def _no_json(text: str, provider: str) -> ModelError:
+    try:
+        from_json(text)
+    except ValueError as error:
+        if str(error).startswith("EOF"):  # it is good as far as it goes
+            return TruncatedStreamError(
+                f"the answer of {provider} is cut off within its JSON",
+                provider=provider,
+            )
+    excerpt = text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
+    return malformed(provider, f"what is no JSON: {excerpt!r}; check base_url")
 
 
 def _vector(row: object, number: int, *, provider: str) -> Vector:
