@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol, TypeVar
 
-from reactivex import Observable
+from reactivex import Observable, abc, defer
 
 from rxagent.errors import ModelError
 from rxagent.events import ChatEvent
@@ -27,6 +29,10 @@ class Decoder(Transducer[bytes, ChatEvent], Protocol):
     @property
     def is_over(self) -> bool:
         """Whether the answer is complete, though its body may go on."""
+        ...
+
+    def note_progress(self, error: ModelError) -> None:
+        """Keep in ``error`` what came before it."""
         ...
 
 
@@ -62,8 +68,9 @@ def answer(
 
     Returns:
         A cold observable of one answer.  Its errors are of the ``ModelError`` family,
-        with ``delivered`` telling whether an event came before, and ``attempts`` how
-        often the provider was asked.  Disposing closes the response, and asks no more.
+        with ``delivered`` telling whether an event came before, ``text`` what text it
+        was, and ``attempts`` how often the provider was asked.  Disposing closes the
+        response, and asks no more.
     """
     stream = request.options.stream is not False
     headers = {
@@ -75,6 +82,7 @@ def answer(
 
     async def produce(sink: Sink[ChatEvent]) -> None:
         delivered = False
+        decoder: Decoder | None = None
 
         def emit(events: Iterable[ChatEvent]) -> None:
             nonlocal delivered
@@ -108,6 +116,8 @@ def answer(
                 await read_rest(chunks)
         except ModelError as error:
             error.delivered = delivered
+            if decoder:
+                decoder.note_progress(error)
             raise
 
     return patiently(from_producer(produce), http)
@@ -121,8 +131,21 @@ def patiently(answers: Observable[T], http: Http) -> Observable[T]:
         http: Whose timeouts and retries hold.
     """
     limits, provider = http.timeouts, http.provider
-    return answers.pipe(
-        timeouts(first_s=limits.first_s, provider=provider),  # of each attempt
-        retry_backoff(http.retry),
-        timeouts(turn_s=limits.turn_s, provider=provider),  # of all together
-    )
+    attempt = answers.pipe(timeouts(first_s=limits.first_s, provider=provider))
+    if limits.turn_s is None:
+        return attempt.pipe(retry_backoff(http.retry))
+
+    def turn(_: abc.SchedulerBase) -> Observable[T]:
+        failures: deque[ModelError] = deque(maxlen=1)
+
+        def on_retry(error: ModelError, delay_s: float) -> None:
+            failures.append(error)
+            if http.retry.on_retry is not None:
+                http.retry.on_retry(error, delay_s)
+
+        return attempt.pipe(
+            retry_backoff(replace(http.retry, on_retry=on_retry)),
+            timeouts(turn_s=limits.turn_s, provider=provider, failures=failures),
+        )
+
+    return defer(turn)
