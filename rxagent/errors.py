@@ -202,7 +202,9 @@ class ModelError(RxAgentError):
         usage: Tokens that the provider counted before.
         request_id: The provider's name of the request; its support wants to know it.
 
-    Its attribute ``attempts`` is how often the provider was asked: 1 and the retries.
+    Its attribute ``attempts`` is how often the provider was asked: 1 and the retries;
+    ``text`` is what came of the answer's text before, unless a clock of an operator,
+    which reads no answers, ran out.
     """
 
     default_retryable = False
@@ -230,6 +232,7 @@ class ModelError(RxAgentError):
         self.retryable = self.default_retryable if retryable is None else retryable
         self.usage = usage
         self.attempts = 1
+        self.text = ""
         self.request_id = request_id
 
 

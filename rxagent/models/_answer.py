@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol, TypeVar
 
-from reactivex import Observable
+from reactivex import Observable, abc, defer
 
 from rxagent.errors import ModelError
 from rxagent.events import ChatEvent
-from rxagent.models._http import Http, Response
+from rxagent.models._http import Http, chunks_of, error_body, is_answer, read_rest
 from rxagent.operators import retry_backoff, timeouts
 from rxagent.requests import ChatRequest
 from rxagent.runtime import Sink, from_producer
 from rxagent.types import Transducer
 
-__all__ = ["Dialect", "answer", "chunks_of", "patiently"]
+__all__ = ["Decoder", "Dialect", "answer", "patiently"]
 
 T = TypeVar("T")
+
+
+class Decoder(Transducer[bytes, ChatEvent], Protocol):
+    """Makes events of the bytes of one answer."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the answer is complete, though its body may go on."""
+        ...
+
+    def note_progress(self, error: ModelError) -> None:
+        """Keep in ``error`` what came before it."""
+        ...
 
 
 class Dialect(Protocol):
@@ -28,9 +43,7 @@ class Dialect(Protocol):
         """Return the body of a request."""
         ...
 
-    def decoder(
-        self, request: ChatRequest, *, content_type: str
-    ) -> Transducer[bytes, ChatEvent]:
+    def decoder(self, request: ChatRequest, *, content_type: str) -> Decoder:
         """Return what makes events of the response's body."""
         ...
 
@@ -55,8 +68,9 @@ def answer(
 
     Returns:
         A cold observable of one answer.  Its errors are of the ``ModelError`` family,
-        with ``delivered`` telling whether an event came before, and ``attempts`` how
-        often the provider was asked.  Disposing closes the response, and asks no more.
+        with ``delivered`` telling whether an event came before, ``text`` what text it
+        was, and ``attempts`` how often the provider was asked.  Disposing closes the
+        response, and asks no more.
     """
     stream = request.options.stream is not False
     headers = {
@@ -68,6 +82,7 @@ def answer(
 
     async def produce(sink: Sink[ChatEvent]) -> None:
         delivered = False
+        decoder: Decoder | None = None
 
         def emit(events: Iterable[ChatEvent]) -> None:
             nonlocal delivered
@@ -78,25 +93,31 @@ def answer(
         body = dialect.encode(request, model=model, stream=stream)
         try:
             async with http.post(path, body, headers=headers) as response:
-                if not response.is_success:
+                if not is_answer(response):
                     raise dialect.error(
                         response.status_code,
                         response.headers,
-                        await response.aread(),
+                        await error_body(response),
                         now=datetime.now(UTC),
                     )
                 decoder = dialect.decoder(
                     request, content_type=response.headers.get("content-type", "")
                 )
-                async for chunk in chunks_of(response):
+                chunks = chunks_of(response)
+                async for chunk in chunks:
                     emit(decoder.feed(chunk))
                     if sink.stopped:
                         return
+                    if decoder.is_over:
+                        break
                     if sink.paused:
                         await sink.resumed()
-            emit(decoder.flush())
+                emit(decoder.flush())
+                await read_rest(chunks)
         except ModelError as error:
             error.delivered = delivered
+            if decoder:
+                decoder.note_progress(error)
             raise
 
     return patiently(from_producer(produce), http)
@@ -110,17 +131,21 @@ def patiently(answers: Observable[T], http: Http) -> Observable[T]:
         http: Whose timeouts and retries hold.
     """
     limits, provider = http.timeouts, http.provider
-    return answers.pipe(
-        timeouts(first_s=limits.first_s, provider=provider),  # of each attempt
-        retry_backoff(http.retry),
-        timeouts(turn_s=limits.turn_s, provider=provider),  # of all together
-    )
+    attempt = answers.pipe(timeouts(first_s=limits.first_s, provider=provider))
+    if limits.turn_s is None:
+        return attempt.pipe(retry_backoff(http.retry))
 
+    def turn(_: abc.SchedulerBase) -> Observable[T]:
+        failures: deque[ModelError] = deque(maxlen=1)
 
-def chunks_of(response: Response) -> AsyncIterator[bytes]:
-    """The body as it comes; a server may compress it though it was asked not to."""
-    if "content-encoding" in response.headers:
-        return response.aiter_bytes()
-    # `aiter_raw` would close the response at its end, where a cancellation may hit it.
-    assert isinstance(response.stream, AsyncIterable)
-    return aiter(response.stream)
+        def on_retry(error: ModelError, delay_s: float) -> None:
+            failures.append(error)
+            if http.retry.on_retry is not None:
+                http.retry.on_retry(error, delay_s)
+
+        return attempt.pipe(
+            retry_backoff(replace(http.retry, on_retry=on_retry)),
+            timeouts(turn_s=limits.turn_s, provider=provider, failures=failures),
+        )
+
+    return defer(turn)

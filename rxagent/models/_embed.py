@@ -16,8 +16,8 @@ from rxagent.errors import (
     ModelError,
     RequestError,
 )
-from rxagent.models._answer import chunks_of, patiently
-from rxagent.models._http import Http
+from rxagent.models._answer import patiently
+from rxagent.models._http import Http, chunks_of, error_body, is_answer
 from rxagent.operators import just
 from rxagent.runtime import Sink, from_producer
 
@@ -103,11 +103,14 @@ class Embedding:
         """Return a cold observable of one tuple, in the order of ``texts``.
 
         Raises:
-            RequestError: If ``texts`` is one text.
+            RequestError: If ``texts`` is one text, or one of them is no text.
         """
         if isinstance(texts, str):  # its letters would be texts
             raise RequestError("pass a list of texts, not one text")
         texts = tuple(texts)
+        for number, text in enumerate(texts):
+            if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise RequestError(f"text {number} is no str but {type(text).__name__}")
         batches = [
             texts[start : start + self._batch_size]
             for start in range(0, len(texts), self._batch_size)
@@ -124,15 +127,16 @@ class Embedding:
         async def produce(sink: Sink[tuple[int, _Vectors]]) -> None:
             body = self._dialect.encode(batch, model=self._model)
             async with self._http.post(self._path, body, headers=_HEADERS) as response:
+                if not is_answer(response):
+                    raise self._dialect.error(
+                        response.status_code,
+                        response.headers,
+                        await error_body(response),
+                        now=datetime.now(UTC),
+                    )
                 answer = b"".join([chunk async for chunk in chunks_of(response)])
-            if not response.is_success:
-                raise self._dialect.error(
-                    response.status_code,
-                    response.headers,
-                    answer,
-                    now=datetime.now(UTC),
-                )
-            sink.emit((number, self._dialect.decode(answer, count=len(batch))))
+                vectors = self._dialect.decode(answer, count=len(batch))
+            sink.emit((number, vectors))
 
         return patiently(from_producer(produce), self._http)
 

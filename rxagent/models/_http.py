@@ -1,11 +1,10 @@
-"""The only door to the network, and the only module that imports httpx."""
+"""The only door to the network."""
 
 from __future__ import annotations
 
 import asyncio
-import ssl
-import weakref
-from collections.abc import AsyncGenerator, Mapping
+from base64 import b64encode
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 
 import httpx
@@ -18,18 +17,26 @@ from rxagent.errors import (
     ModelError,
     ModelTimeoutError,
 )
+from rxagent.models._clients import Clients
+from rxagent.models._secrets import Secrets
 from rxagent.patience import RetryPolicy, Timeouts
 
-__all__ = ["Client", "Http", "Response"]
+__all__ = [
+    "Client",
+    "Http",
+    "Response",
+    "chunks_of",
+    "error_body",
+    "is_answer",
+    "read_rest",
+]
 
 Client = httpx.AsyncClient
 Response = httpx.Response
 
-# httpcore counts all its connections for each idle one, so few are kept alive.
-_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-# A proxy that the environment names cannot reach this machine's own servers.
-_NO_PROXY = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
-_TURNS = 10  # of a loop; more than it takes to end
+_ANSWERS = {200, 201, 203}  # proxies say the latter two of a good answer
+_KEYS = {"api-key", "authorization", "x-api-key", "x-goog-api-key"}  # headers
+_REST_S = 0.1  # for the end of a body whose answer is complete
 
 
 class Http:
@@ -37,7 +44,8 @@ class Http:
 
     Args:
         provider: Named in errors; by default the host.
-        base_url: With scheme; paths are appended to it.
+        base_url: With scheme; paths are appended to it.  The user and the password in
+            it are sent as HTTP's basic authorization.
         headers: Sent with each request; may hold the key, so they are never shown.
         timeouts: ``connect_s`` and ``gap_s`` are measured here, at the socket, where a
             comment or a ping is a sign of life; ``answer`` measures the others.
@@ -45,7 +53,8 @@ class Http:
         client: Used as it is and never closed; it belongs to one event loop.
 
     Raises:
-        ConfigurationError: If ``base_url`` is no http address.
+        ConfigurationError: If ``base_url`` is no http address, has a query or a
+            fragment, or holds a password although there is an authorization.
     """
 
     def __init__(
@@ -58,6 +67,11 @@ class Http:
         retry: RetryPolicy,
         client: Client | None = None,
     ) -> None:
+        if "?" in base_url or "#" in base_url:
+            raise ConfigurationError(
+                "base_url must end before its '?' or '#', as paths are appended to it; "
+                "pass a query with client=httpx.AsyncClient(params={...})"
+            )
         try:
             parsed = httpx.URL(base_url)
         except httpx.InvalidURL:  # its text may show a password
@@ -70,18 +84,24 @@ class Http:
             raise ConfigurationError(
                 f"base_url must look like 'https://host/v1', got {_harmless(base_url)}"
             )
-        self._base_url = base_url.rstrip("/")
         self.provider = provider or parsed.netloc.decode()
-        self._headers = dict(headers)
+        self._headers = {name.lower(): text for name, text in headers.items()}
+        if parsed.userinfo:
+            if "authorization" in self._headers:
+                raise ConfigurationError(
+                    "base_url holds a user and a password, and there is a key too, but "
+                    "a request has one authorization; leave out one of them "
+                    "(api_key='' is no key)"
+                )
+            login = b64encode(f"{parsed.username}:{parsed.password}".encode())
+            self._headers["authorization"] = f"Basic {login.decode()}"
+        keys = [text for name, text in self._headers.items() if name in _KEYS]
+        self._secrets = Secrets([*(key.split()[-1] for key in keys), parsed.password])
         self.timeouts = timeouts
         self.retry = retry
         self._timeout = httpx.Timeout(timeouts.gap_s, connect=timeouts.connect_s)
         self._given = client
-        self._clients: dict[asyncio.AbstractEventLoop, Client] = {}
-        self._lifetimes: dict[asyncio.AbstractEventLoop, AsyncGenerator[Client]] = {}
-        # Held from outside until then: sockets that are garbage together with this
-        # object would be lost before anything could close them.
-        weakref.finalize(self, _end_soon, self._lifetimes).atexit = False
+        self._clients = Clients(secure=parsed.scheme == "https")
 
     @asynccontextmanager
     async def post(
@@ -90,13 +110,20 @@ class Http:
         """Send ``body`` and yield the response, its own body unread.
 
         Raises:
-            ModelError: Whatever fails in between, also while the body is read.
+            ModelError: Whatever fails in between, also while the body is read.  No key
+                is shown in it.
+            ConfigurationError: If the client that was given is closed.
         """
         try:
-            client = self._given or await self._client()
+            client = self._given or await self._clients.of_loop()
+            if client.is_closed:
+                raise ConfigurationError(
+                    f"the client that was passed for {self.shown_url} is closed; close "
+                    "it after its last answer, or pass none"
+                )
             request = client.build_request(
                 "POST",
-                self._base_url + path,
+                self.shown_url + path,
                 content=body,
                 headers={**self._headers, **headers},
                 timeout=self._timeout,
@@ -108,28 +135,9 @@ class Http:
                 await _close(response)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
             raise self._model_error(error) from error
-
-    async def _client(self) -> Client:
-        loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            verify = await self._certificates()
-            # Another request may have been faster; from here on nothing is awaited.
-            if loop not in self._clients:
-                for closed in [each for each in self._clients if each.is_closed()]:
-                    del self._clients[closed], self._lifetimes[closed]
-                lifetime = _lifetime(
-                    httpx.AsyncClient(limits=_LIMITS, verify=verify, mounts=_NO_PROXY)
-                )
-                self._lifetimes[loop] = lifetime
-                self._clients[loop] = await anext(lifetime)
-        return self._clients[loop]
-
-    async def _certificates(self) -> ssl.SSLContext | bool:
-        # Loading them takes a tenth of a second, and no loop may stand still that long.
-        # Plain HTTP needs none, as redirects are not followed.
-        if not self._base_url.startswith("https:"):
-            return False
-        return await asyncio.to_thread(httpx.create_ssl_context)
+        except ModelError as error:
+            self._secrets.hide(error)
+            raise
 
     def _model_error(self, error: Exception) -> ModelError:
         where = self.shown_url
@@ -171,6 +179,40 @@ class Http:
             limit_s=limit_s,
             provider=self.provider,
         )
+
+
+def chunks_of(response: Response) -> AsyncIterator[bytes]:
+    """The body as it comes; a server may compress it though it was asked not to."""
+    if "content-encoding" in response.headers:
+        return response.aiter_bytes()
+    # `aiter_raw` would close the response at its end, where a cancellation may hit it.
+    assert isinstance(response.stream, AsyncIterable)
+    return aiter(response.stream)
+
+
+def is_answer(response: Response) -> bool:
+    """Whether the body of ``response`` should be an answer, and no error."""
+    return response.status_code in _ANSWERS
+
+
+async def error_body(response: Response) -> bytes:
+    """The body, or what came before it broke off: the status says more than it."""
+    pieces: list[bytes] = []
+    with suppress(httpx.HTTPError, httpx.StreamError):
+        async for chunk in chunks_of(response):
+            pieces.append(chunk)  # noqa: PERF401 - what came is kept
+    return b"".join(pieces)
+
+
+async def read_rest(chunks: AsyncIterator[bytes]) -> None:
+    """Read a body to its end, if that is near: only then is its connection kept.
+
+    Nobody needs what is left, so it may as well not come, or break off.
+    """
+    with suppress(TimeoutError, httpx.HTTPError, httpx.StreamError):
+        async with asyncio.timeout(_REST_S):
+            async for _ in chunks:
+                pass
 
 
 class _Trace:
@@ -220,37 +262,3 @@ async def _close(response: Response) -> None:
     except asyncio.CancelledError:
         await asyncio.wait([closing])
         raise
-
-
-def _end_soon(
-    lifetimes: dict[asyncio.AbstractEventLoop, AsyncGenerator[Client]],
-) -> None:
-    for loop, lifetime in lifetimes.items():
-        with suppress(RuntimeError):  # the loop is closed, and its client with it
-            loop.call_soon_threadsafe(_hold, loop, lifetime, _TURNS)
-    lifetimes.clear()
-
-
-def _hold(
-    loop: asyncio.AbstractEventLoop, lifetime: AsyncGenerator[Client], turns: int
-) -> None:
-    """Keep ``lifetime`` for some turns: the loop may end with the model, right now.
-
-    It then cancels every task, also one that closes a client, and after that closes the
-    generators that are still there.
-    """
-    if turns > 0:
-        loop.call_soon(_hold, loop, lifetime, turns - 1)
-
-
-async def _lifetime(client: Client) -> AsyncGenerator[Client]:
-    """Keep ``client`` open for as long as this generator lives.
-
-    A loop closes its unfinished async generators when it ends (``asyncio.run`` and the
-    portal ask it to), and finishes one that is garbage collected.  So a client closes
-    with its loop or with its model, whichever goes first, and nobody has to remember.
-    """
-    try:
-        yield client
-    finally:
-        await client.aclose()

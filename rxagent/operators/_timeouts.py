@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from typing import TypeVar
@@ -32,6 +32,7 @@ def timeouts(
     gap_s: float | None = None,
     turn_s: float | None = None,
     provider: str = "",
+    failures: Sequence[Exception] = (),
 ) -> Callable[[Observable[T]], Observable[T]]:  # as Operator, mypy would not infer T
     """Fail when a source takes too long: to begin, between two items, or in all.
 
@@ -51,6 +52,8 @@ def timeouts(
             A source that a slow reader has paused gives nothing either.
         turn_s: Longest time to completion.
         provider: Named in the error; by default "the source".
+        failures: Of earlier attempts, as they become known.  The last one when a clock
+            runs out is the cause of the error, and told in it.
 
     Returns:
         An operator.  The clock that runs out first closes the source and is a
@@ -78,15 +81,17 @@ def timeouts(
 
             def run_out(name: Clock, limit_s: float, *_: object) -> None:
                 upstream.dispose()
-                observer.on_error(
-                    ModelTimeoutError(
-                        f"{provider or 'the source'} {_TOLD[name].format(limit_s)}",
-                        clock=name,
-                        limit_s=limit_s,
-                        provider=provider,
-                        delivered=delivered,
-                    )
+                cause = failures[-1] if failures else None
+                told = f"{provider or 'the source'} {_TOLD[name].format(limit_s)}"
+                error = ModelTimeoutError(
+                    f"{told}; the attempt before failed: {cause}" if cause else told,
+                    clock=name,
+                    limit_s=limit_s,
+                    provider=provider,
+                    delivered=delivered,
                 )
+                error.__cause__ = cause
+                observer.on_error(error)
 
             def listen(*_: object) -> None:
                 """Wait for what is left of a gap, or find that it is over."""

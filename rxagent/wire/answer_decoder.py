@@ -27,6 +27,10 @@ class AnswerReader(Protocol):
         """Append what waited, and the response."""
         ...
 
+    def text(self) -> str:
+        """All text that has come so far."""
+        ...
+
     def usage(self) -> Usage | None:
         """What the answer has cost so far."""
         ...
@@ -97,10 +101,15 @@ class AnswerDecoder(ABC, Generic[R]):
             return self._and_raise(out, error)
         return out
 
+    def note_progress(self, error: ModelError) -> None:
+        """Keep in ``error`` what came before it: the text, and what it cost."""
+        error.text = self._reader.text()
+        error.usage = self._reader.usage()
+
     def _and_raise(
         self, out: list[ChatEvent], error: ModelError
     ) -> Iterable[ChatEvent]:
-        error.usage = self._reader.usage()
+        self.note_progress(error)
         return and_raise(out, error)
 
     def _events(self, sse: SseDecoder, read: bytes, out: list[ChatEvent]) -> None:
@@ -116,6 +125,11 @@ class AnswerDecoder(ABC, Generic[R]):
     def _finish(self, out: list[ChatEvent]) -> None:
         """Append what waited, and the response."""
         self._reader.finish(out)
+
+    @property
+    @abstractmethod
+    def is_over(self) -> bool:
+        """Whether the mark came that ends an answer; what follows is not looked at."""
 
     @abstractmethod
     def _event(

@@ -81,6 +81,15 @@ class AnswerAssembler:
             self._last = None
         return delta
 
+    def text_so_far(self) -> str:
+        """All text that has come, though the stream has not ended."""
+        return "".join(
+            piece
+            for part in self._parts
+            if isinstance(part, _Growing) and part.make is _text
+            for piece in part.pieces
+        )
+
     def message(self, *, truncated: bool) -> AssistantMessage:
         """Return the message, once the stream has ended and not before.
 

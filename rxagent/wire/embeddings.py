@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from typing import TypeAlias, cast
 
-from rxagent.errors import MalformedResponseError, RequestError
+from pydantic_core import from_json
+
+from rxagent.errors import (
+    EmptyStreamError,
+    MalformedResponseError,
+    ModelError,
+    RequestError,
+    TruncatedStreamError,
+)
 from rxagent.wire.json_text import dump_json, is_array, is_object, load_json
 from rxagent.wire.provider_errors import error_of_payload
 
@@ -43,13 +51,12 @@ def answer_of(body: bytes, *, provider: str, member: str) -> list[object]:
         ModelError: If the body reports an error, or is not what it should be.
     """
     text = body.decode("utf-8-sig", "replace")
+    if not text.strip():
+        raise EmptyStreamError(f"{provider} answered with nothing", provider=provider)
     try:
         payload = load_json(text)
     except ValueError:
-        excerpt = text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
-        raise malformed(
-            provider, f"what is no JSON: {excerpt!r}; check base_url"
-        ) from None
+        raise _no_json(text, provider) from None
     if is_object(payload):
         if payload.get("error"):
             raise error_of_payload(provider, payload)
@@ -98,6 +105,19 @@ def malformed(provider: str, what: str) -> MalformedResponseError:
     return MalformedResponseError(
         f"{provider} sent {what}", provider=provider, status=200
     )
+
+
+def _no_json(text: str, provider: str) -> ModelError:
+    try:
+        from_json(text)
+    except ValueError as error:
+        if str(error).startswith("EOF"):  # it is good as far as it goes
+            return TruncatedStreamError(
+                f"the answer of {provider} is cut off within its JSON",
+                provider=provider,
+            )
+    excerpt = text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
+    return malformed(provider, f"what is no JSON: {excerpt!r}; check base_url")
 
 
 def _vector(row: object, number: int, *, provider: str) -> Vector:

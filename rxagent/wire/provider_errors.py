@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from rxagent.errors import (
     AuthenticationError,
     BadRequestError,
     ContextLengthError,
+    MalformedResponseError,
     ModelError,
     ModelNotFoundError,
     OverloadedError,
@@ -107,7 +109,7 @@ def error_of_response(
 
     Args:
         provider: Whose response it is.
-        status: 400 or more.
+        status: Any that no answer has.
         headers: Of the response.
         body: JSON, HTML or nothing.
         now: The present, for a date in ``Retry-After``.
@@ -115,15 +117,21 @@ def error_of_response(
     """
     complaint = complaint_of(body.decode("utf-8", "replace"))
     hint = retry_after_s(headers, now=now)
-    return _error(
+    found = {name.lower(): value for name, value in headers.items()}
+    error = _error(
         provider,
         complaint,
         status=status,
         said=f"{provider} answered {_phrase(status)}",
         retry_after=complaint.retry_after_s if hint is None else hint,
-        request_id=_request_id(headers),
-        own_hint=(hints or {}).get(status),
+        request_id=next((found[name] for name in _REQUEST_ID if found.get(name)), None),
+        own_hint=_moved(status, found) or (hints or {}).get(status),
     )
+    if (
+        found.get("x-should-retry") == "false"
+    ):  # OpenAI's and Anthropic's clients heed it
+        error.retryable = False
+    return error
 
 
 def error_of_payload(provider: str, payload: object) -> ModelError:
@@ -145,9 +153,17 @@ def error_of_payload(provider: str, payload: object) -> ModelError:
     )
 
 
-def _request_id(headers: Mapping[str, str]) -> str | None:
-    found = {name.lower(): value for name, value in headers.items()}
-    return next((found[name] for name in _REQUEST_ID if found.get(name)), None)
+def _moved(status: int, headers: Mapping[str, str]) -> str | None:
+    """What to do about a redirect; a query in it may be secret."""
+    if not 300 <= status < 400 or "location" not in headers:
+        return None
+    try:
+        to = urlsplit(headers["location"])
+    except ValueError:
+        return None
+    scheme = f"{to.scheme}://" if to.scheme else ""
+    place = f"{scheme}{to.netloc.rpartition('@')[2]}{to.path}"
+    return f"redirects are not followed; it points to {place}, so check base_url"
 
 
 def _phrase(status: int) -> str:
@@ -231,5 +247,9 @@ def _family(
             return BadRequestError, "", True
         case _ if status >= 500:
             return ServerError, "", None
+        case _ if status < 300:
+            return MalformedResponseError, "that is no answer; check base_url", None
+        case _ if status < 400:
+            return BadRequestError, "redirects are not followed; check base_url", None
         case _:
             return BadRequestError, "", None

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 
 __all__ = ["retry_after_s"]
 
-_NUMBER = re.compile(r"\d{1,12}(\.\d{0,12})?", re.ASCII)
+_NUMBER = re.compile(r"\d+(\.\d*)?", re.ASCII)
 
 
 def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:
@@ -20,7 +20,8 @@ def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:
         now: The present, with its time zone.
 
     Returns:
-        Seconds to wait; 0 for a date in the past; ``None`` without a usable hint.
+        Seconds to wait, infinite if no float is that large; 0 for a date in the past;
+        ``None`` without a usable hint.
 
     Source: RFC 9110, 10.2.3, Retry-After; ``retry-after-ms`` is OpenAI's, and finer.
     """

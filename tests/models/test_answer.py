@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from reactivex import Observable, abc
@@ -16,7 +17,12 @@ from reactivex.scheduler import CurrentThreadScheduler, NewThreadScheduler
 
 from rxagent import Agent
 from rxagent.chain import before
-from rxagent.errors import ModelError, ModelTimeoutError, OverloadedError
+from rxagent.errors import (
+    ModelError,
+    ModelTimeoutError,
+    OverloadedError,
+    RateLimitError,
+)
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import UserMessage
 from rxagent.models import OpenAIChat
@@ -117,6 +123,28 @@ def test_once_text_is_out_nothing_is_sent_again() -> None:
     assert at.value.delivered
     assert at.value.attempts == 1
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("then", ["end", "cut", "hang"])
+def test_an_error_keeps_the_text_that_came_before_it(
+    then: Literal["end", "cut", "hang"],
+) -> None:
+    """Whether the stream ends too early, the connection does, or nothing comes."""
+    with ChatServer(replace(cut_off("Hel", "lo"), then=then)) as server:
+        failure = failure_of(model_of(server, timeouts=Timeouts(gap_s=0.5)))
+
+    assert failure.text == "Hello"
+
+
+@pytest.mark.parametrize("then", ["hang", "cut"])
+def test_an_answer_that_is_complete_needs_no_end_of_its_body(
+    then: Literal["hang", "cut"],
+) -> None:
+    with ChatServer(replace(streamed("Hel", "lo"), then=then)) as server:
+        end = flow_of(model_of(server, timeouts=Timeouts(turn_s=20))).run()
+
+    assert isinstance(end, Finished)
+    assert end.response.text == "Hello"
 
 
 def test_the_last_error_says_how_often_was_asked() -> None:
@@ -232,6 +260,8 @@ def test_the_clock_of_the_turn_holds_for_all_attempts_and_what_is_waited() -> No
     assert isinstance(failure, ModelTimeoutError)
     assert (failure.clock, failure.limit_s, failure.delivered) == ("turn", 0.2, False)
     assert failure.provider == server.base_url.split("/")[2]
+    assert isinstance(failure.__cause__, RateLimitError)
+    assert "slow down" in str(failure)
 
 
 def test_a_turn_that_is_too_long_closes_the_connection() -> None:

@@ -52,6 +52,13 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @by_name
+def test_what_is_no_text_is_never_sent(name: str) -> None:
+    embedder = CLASSES[name](model="m", base_url="http://localhost:9", api_key="k")
+    with pytest.raises(RequestError, match="text 1 is no str but NoneType"):
+        embedder(["a", None])
+
+
+@by_name
 @settings(max_examples=10)
 @given(count=st.integers(1, 9), batch_size=st.integers(1, 9), width=st.integers(1, 4))
 def test_texts_go_in_batches_and_come_back_whole(

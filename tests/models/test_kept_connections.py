@@ -39,6 +39,8 @@ class Server:
                 left -= 1
                 writer.write(_ANSWER)
                 await writer.drain()
+                writer.write(_END)
+                await writer.drain()
         finally:
             writer.close()
             await writer.wait_closed()
@@ -60,9 +62,10 @@ async def _read_request(reader: asyncio.StreamReader) -> bool:
 
 _CHUNK = {"choices": [{"delta": {"content": "hi"}, "finish_reason": "stop"}]}
 _BODY = b"data: " + json.dumps(_CHUNK).encode() + b"\n\ndata: [DONE]\n\n"
+_END = b"\n"
 _ANSWER = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
-    b"content-length: %d\r\n\r\n%b" % (len(_BODY), _BODY)
+    b"content-length: %d\r\n\r\n%b" % (len(_BODY) + len(_END), _BODY)
 )
 
 

@@ -60,6 +60,32 @@ def cut(data: bytes, places: Iterable[int]) -> list[bytes]:
     return [data[start:end] for start, end in pairwise(edges)]
 
 
+@pytest.mark.parametrize("name", sorted(DIALECTS.keys() - {"GeminiDialect"}))
+def test_an_answer_is_over_with_its_mark_and_not_with_its_body(name: str) -> None:
+    """Gemini has no such mark."""
+    spoken = DIALECTS[name]
+    decoder = spoken.dialect.decoder(REQUEST, content_type=spoken.content_type)
+    read = frames(spoken, [Part("text", ["Hel", "lo"])])
+    if name == "OpenAIChatDialect":
+        read.append(b"data: [DONE]\n\n")
+    were = [decoder.is_over]
+    for each in read:
+        list(decoder.feed(each))
+        were.append(decoder.is_over)
+    assert were == [False] * len(read) + [True]
+
+
+@by_dialect
+def test_an_error_keeps_the_text_that_came_before_it(spoken: Spoken) -> None:
+    answer = [Part("text", ["Hel", "lo"]), Part("thought", ["?"]), Part("text", ["!"])]
+    said = frames(spoken, answer)
+    complaint = {"type": "error", "error": {"message": "no"}}
+    _, error = decode(spoken, [*said[:-1], spoken.frame(complaint)])
+
+    assert error is not None
+    assert error.text == "Hello!"
+
+
 CUTS = st.lists(st.integers(0, 5000), max_size=8)
 FIELDS = st.dictionaries(
     st.sampled_from(["x_new", "trace"]), st.none() | st.integers() | st.text(max_size=3)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rxagent.errors import (
+    EmptyStreamError,
     MalformedResponseError,
     ModelError,
     ModelNotFoundError,
@@ -19,6 +20,7 @@ from rxagent.errors import (
     ProviderStreamError,
     RateLimitError,
     RequestError,
+    TruncatedStreamError,
 )
 from rxagent.wire import (
     GeminiEmbeddingsDialect,
@@ -55,6 +57,19 @@ def decode(
     name: str, body: bytes, *, count: int, **settings: Any
 ) -> tuple[tuple[float, ...], ...]:
     return DIALECTS[name](**settings).decode(body, count=count)
+
+
+@by_dialect
+def test_a_body_that_is_empty_or_cut_may_be_asked_for_again(name: str) -> None:
+    whole = answer(name, [[1.0]])
+    for body in (b"", b" \n"):
+        with pytest.raises(EmptyStreamError) as empty:
+            decode(name, body, count=1)
+        assert empty.value.retryable
+    for end in range(1, len(whole)):
+        with pytest.raises(TruncatedStreamError) as cut:
+            decode(name, whole[:end], count=1)
+        assert cut.value.retryable
 
 
 @by_dialect
@@ -102,7 +117,6 @@ def test_a_server_that_ignores_dimensions_is_found_out(name: str) -> None:
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        (b"", "no JSON: ''; check base_url"),
         (b"<html>" + b"x" * 100, "no JSON: '<html>x+…'; check base_url"),
         (b"[]", "without the array"),
         (b"{}", "without the array"),

@@ -86,6 +86,10 @@ class Delivery:
         if reason := self.name(text):
             self._answer.refusal(reason)
 
+    def text_so_far(self) -> str:
+        """All text that has come."""
+        return self._answer.text_so_far()
+
     def close_part(self, out: list[ChatEvent]) -> None:
         """Let the next piece begin a part of its own."""
         for channel, piece in self._joiner.flush() if self._joiner else ():

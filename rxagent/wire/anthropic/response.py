@@ -39,6 +39,11 @@ class AnthropicDecoder(AnswerDecoder[EventReader]):
             repeated=RepeatedChunk(piece_in, piece=("text", "thinking")),
         )
 
+    @property
+    def is_over(self) -> bool:
+        """Whether ``message_stop`` came."""
+        return self._reader.is_over
+
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
     ) -> None:

@@ -39,6 +39,11 @@ class OllamaDecoder:
         self._last = ""
         self._repeated = RepeatedChunk(piece_in, piece=_PIECES, idle=("created_at",))
 
+    @property
+    def is_over(self) -> bool:
+        """Whether a line came that is done."""
+        return self._reader.is_done
+
     def feed(self, item: bytes, /) -> Iterable[ChatEvent]:
         """Take the bytes of one read.
 
@@ -75,10 +80,15 @@ class OllamaDecoder:
             return self._and_raise(out, error)
         return out
 
+    def note_progress(self, error: ModelError) -> None:
+        """Keep in ``error`` what came before it: the text, and what it cost."""
+        error.text = self._reader.text()
+        error.usage = self._reader.usage()
+
     def _and_raise(
         self, out: list[ChatEvent], error: ModelError
     ) -> Iterable[ChatEvent]:
-        error.usage = self._reader.usage()
+        self.note_progress(error)
         return and_raise(out, error)
 
     def _line(self, line: str, out: list[ChatEvent], *, at_end: bool = False) -> None:

@@ -139,6 +139,10 @@ class ChunkReader:
         )
         out.append(Finished(response=response, origin=self._origin))
 
+    def text(self) -> str:
+        """All text that has come so far."""
+        return self._answer.text_so_far()
+
     def usage(self) -> Usage | None:
         """What the answer has cost so far, if the provider has said so."""
         if not self._meter.has_reports:

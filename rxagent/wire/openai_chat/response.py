@@ -36,12 +36,17 @@ class OpenAIChatDecoder(AnswerDecoder[ChunkReader]):
             content_type=content_type,
             repeated=RepeatedChunk(piece_in, piece=_PIECES, idle=("obfuscation",)),
         )
-        self._is_done = False
+        self._is_over = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether ``[DONE]`` came."""
+        return self._is_over
 
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
     ) -> None:
-        if self._is_done:
+        if self._is_over:
             return
         if (piece := self._repeated.piece_of(event.data, event.event)) is not None:
             self._reader.again(piece, out)
@@ -67,7 +72,7 @@ class OpenAIChatDecoder(AnswerDecoder[ChunkReader]):
         """Data that is no plain JSON; ``None`` if there is nothing to read in it."""
         text = event.data.strip()
         if text == _DONE:
-            self._is_done = True
+            self._is_over = True
             return None
         if not text or text[0] == ":" or (at_end and _DONE.startswith(text)):
             return None  # a comment that a proxy wrapped up, or half of the end
@@ -113,7 +118,7 @@ class OpenAIChatDecoder(AnswerDecoder[ChunkReader]):
         del sse
         if not self._reader.has_begun:
             raise self._faults.nothing_begun()
-        if not (self._is_done or self._reader.finish_reason):
+        if not (self._is_over or self._reader.finish_reason):
             raise self._faults.truncated("with neither a finish reason nor [DONE]")
 
 

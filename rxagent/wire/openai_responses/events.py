@@ -167,6 +167,10 @@ class EventReader:
         )
         out.append(Finished(response=response, origin=self._request.origin))
 
+    def text(self) -> str:
+        """All text that has come so far."""
+        return self._output.text_so_far()
+
     def usage(self) -> Usage | None:
         """What the answer has cost, if the provider has said so."""
         return self._meter.usage("") if self._meter.has_reports else None

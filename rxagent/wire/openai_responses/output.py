@@ -89,6 +89,16 @@ class Output:
         for item, data in zip(self._items.final(names), whole, strict=True):
             self._whole(item, data, out)
 
+    def text_so_far(self) -> str:
+        """All text that has come, though the answer has not ended."""
+        return "".join(
+            piece
+            for item in self._items
+            for (channel, _), pieces in item.pieces.items()
+            if channel == "text"
+            for piece in pieces
+        )
+
     def message(self, out: list[ChatEvent], *, truncated: bool) -> AssistantMessage:
         """Return the message, once the answer has ended.
 

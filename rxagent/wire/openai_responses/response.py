@@ -43,6 +43,11 @@ class OpenAIResponsesDecoder(AnswerDecoder[EventReader]):
         )
         self._unknown: str | None = None  # the first event that told us nothing
 
+    @property
+    def is_over(self) -> bool:
+        """Whether ``response.completed`` came, or another end."""
+        return self._reader.is_done
+
     def _event(
         self, event: SseEvent, out: list[ChatEvent], *, at_end: bool = False
     ) -> None:
