@@ -52,9 +52,9 @@ class Cassette(httpx.AsyncBaseTransport):
     A transport: ``httpx.AsyncClient(transport=cassette)`` is a client for any model.
     A request is known again by its method, path, query and body, as JSON if it is
     some; equal ones are answered in the order in which they were recorded.  An answer
-    comes in the cuts in which it came, unpacked if it was compressed.  One that failed fails again; one whose reader
-    left before its end says no more after what was read, until the reader leaves or
-    its read timeout is over.
+    comes in the cuts in which it came, unpacked if it was compressed.  One that failed
+    fails again; one whose reader left before its end says no more after what was read,
+    until the reader leaves or its read timeout is over.
 
     As a context manager, it checks at the end that every recorded request was made.
 
