@@ -91,7 +91,9 @@ def test_a_body_that_was_compressed_is_kept_as_it_is_read_without_secrets(
     assert post(Cassette(path)).text == f"your key: {'*' * len(KEY)}"
     [line] = lines(path)
     assert "".join(text for _, text in line["response"]["cuts"]).startswith("your key:")
-    assert not any(name == "content-encoding" for name, _ in line["response"]["headers"])
+    assert not any(
+        name == "content-encoding" for name, _ in line["response"]["headers"]
+    )
 
 
 def test_a_body_that_cannot_be_unpacked_fails_alike_from_the_cassette(
