@@ -368,7 +368,7 @@ def test_the_effective_chain_can_be_read() -> None:
     assert agent.describe() == "\n".join(
         [
             "clerk",
-            "  safeguard(1 words)",
+            "  safeguard(words=1)",
             "  tool_loop(max_rounds=10)",
             "    tool add",
             "  each round: log()",

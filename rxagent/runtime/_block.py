@@ -12,6 +12,7 @@ from reactivex.disposable import SingleAssignmentDisposable
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 
 from rxagent.errors import NoItemsError, StreamError
+from rxagent.runtime._iterate import check_maxsize
 from rxagent.runtime._loop import call_on, closed_error, exit_error, on_loop
 from rxagent.runtime._portal import Portal, loop_for
 from rxagent.runtime._scheduler import Demand, LoopScheduler
@@ -51,10 +52,9 @@ def block(
         itself.
 
     Raises:
-        ValueError: At the call, if ``maxsize`` is less than 1.
+        ConfigurationError: At the call, if ``maxsize`` is no number of items.
     """
-    if maxsize < 1:
-        raise ValueError(f"maxsize must be 1 or more items, got {maxsize}")
+    check_maxsize(maxsize)
     return _block(source, maxsize, scheduler)
 
 

@@ -8,11 +8,11 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias, cast
 
 import httpx
 
-from rxagent.errors import ConfigurationError
+from rxagent.choices import check_choice
 from rxagent.testing._recorded import Answered, Asked, Cut, End, Failure, Recorded
 from rxagent.testing._secrets import Secrets, hidden
 from rxagent.testing._tape import Tape
@@ -22,7 +22,6 @@ __all__ = ["Cassette"]
 Record: TypeAlias = Literal["once", "none", "all"]
 
 _VARIABLE = "RXAGENT_RECORD"
-_MODES: tuple[Record, ...] = ("once", "none", "all")
 _FAILURES: dict[str, type[httpx.RequestError]] = {
     kind.__name__: kind
     for kind in (
@@ -71,7 +70,8 @@ class Cassette(httpx.AsyncBaseTransport):
         timing: Also take the time that the answer took.
 
     Raises:
-        ConfigurationError: If the file is no cassette, or ``RXAGENT_RECORD`` no mode.
+        ConfigurationError: If the file is no cassette, or ``record`` or
+            ``RXAGENT_RECORD`` no mode.
         AssertionError: On a request that is not recorded; says what differs.
     """
 
@@ -257,12 +257,11 @@ def _end_of(error: BaseException) -> End:
 
 
 def _mode(record: Record | None) -> Record:
+    default: Record = "none" if os.environ.get("CI") else "once"
+    mode = default if record is None else record
+    check_choice("record", mode, Record)
     named = os.environ.get(_VARIABLE)
     if not named:
-        return record or ("none" if os.environ.get("CI") else "once")
-    for mode in _MODES:
-        if named == mode:
-            return mode
-    raise ConfigurationError(
-        f"{_VARIABLE} must be one of {', '.join(_MODES)}, got {named!r}"
-    )
+        return mode
+    check_choice(_VARIABLE, named, Record)
+    return cast("Record", named)

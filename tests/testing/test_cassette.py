@@ -371,7 +371,7 @@ def test_a_mode_that_is_none_is_told(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RXAGENT_RECORD", "yes")
-    with pytest.raises(ConfigurationError, match="one of once, none, all, got 'yes'"):
+    with pytest.raises(ConfigurationError, match="'none', 'all', got 'yes'"):
         Cassette(path)
 
 
