@@ -74,6 +74,10 @@ class Agent:
         context: Mapping[str, object] | None = None,
         name: str = "agent",
     ) -> None:
+        if not isinstance(system, str | None):
+            raise ConfigurationError(
+                f"system must be a text, got {system!r}; several messages are a prompt"
+            )
         self.name = name
         self._model = model
         self._system = system
@@ -226,14 +230,14 @@ class Agent:
         """
         return tool(name=name, description=description, **rules)(asking(self.stream))
 
-    def __call__(self, prompts: Observable[Prompt]) -> Observable[ChatEvent]:
+    def __call__(self, prompts: Observable[Prompt]) -> Flow[ChatEvent]:
         """Answer each prompt, one turn after the other."""
         if not isinstance(prompts, Observable):
             raise RequestError(
                 f"{prompts!r} is no stream of prompts; ask one prompt with "
                 "agent.stream(prompt) or agent.call(prompt)"
             )
-        return concat_each(self.stream)(prompts)
+        return Flow[ChatEvent].of(concat_each(self.stream)(prompts))
 
     def describe(self) -> str:
         """The effective chain, outermost first, one line each."""

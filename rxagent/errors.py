@@ -34,7 +34,7 @@
     ├── LimitError                a limit was reached, and it was set to raise
     └── StreamError
         ├── NoItemsError          a stream completed without the item that was awaited
-        ├── BufferOverflowError   a reader is too slow for a source that cannot pause
+        ├── BufferOverflowError   a reader is too slow for a source that does not pause
         └── StreamCancelledError  somebody else cancelled the task of a stream
 
 The families are disjoint: who catches ``ModelError`` never swallows another one.  A
@@ -404,7 +404,7 @@ class NoItemsError(StreamError, LookupError):
 
 
 class BufferOverflowError(StreamError):
-    """A reader is too slow for a source that cannot pause.
+    """A reader is too slow for a source that does not pause.
 
     Args:
         unread: Items that waited.
@@ -412,7 +412,7 @@ class BufferOverflowError(StreamError):
 
     def __init__(self, unread: int) -> None:
         super().__init__(
-            f"{unread} items are unread and their source cannot pause; "
+            f"{unread} items are unread and no more may wait; "
             "read faster, raise maxsize, or choose overflow='drop_oldest'"
         )
         self.unread = unread

@@ -73,6 +73,8 @@ def test_the_same_agent_by_pipe_switch_map_subscribe_run_await_and_async_for() -
     piped: list[ChatEvent] = []
     questions.pipe(agent).subscribe(piped.append)
     assert answers(piped) == ["you said a", "you said b"]
+    # RxPY's own is a sequence without an end for Python.
+    assert answers(list(questions.pipe(agent))) == ["you said a", "you said b"]
 
     switched: list[ChatEvent] = []
     questions.pipe(ops.map(agent.stream), ops.switch_latest()).subscribe(
@@ -326,6 +328,7 @@ untyped: Any = Agent  # as from a program without a type checker
         ),
         (lambda m: untyped(m, tools=add), "tools takes a list"),
         (lambda m: untyped(m, tools=["add"]), "'add' is no tool"),
+        (lambda m: untyped(m, system=["x"]), r"system must be a text, got \['x'\]"),
         (lambda m: untyped(m, advisors=[5]), "5 is no advisor"),
         (lambda m: untyped(m, advisors=log()), "advisors takes a list"),
         (lambda m: untyped(m, options={"seed": 1}), r"options takes ChatOptions\("),
@@ -368,11 +371,11 @@ def test_the_effective_chain_can_be_read() -> None:
     assert agent.describe() == "\n".join(
         [
             "clerk",
-            "  safeguard(1 words)",
+            "  safeguard(words=1)",
             "  tool_loop(max_rounds=10)",
             "    tool add",
             "  each round: log()",
-            "  each round: ScriptedModel(1 steps)",
+            "  each round: ScriptedModel(steps=1)",
         ]
     )
 
@@ -502,7 +505,7 @@ def test_an_agent_holds_the_laws_of_an_exchange() -> None:
 
 
 def test_its_repr_is_short() -> None:
-    assert repr(echoing()) == "Agent('agent', ScriptedModel(1 steps))"
+    assert repr(echoing()) == "Agent('agent', ScriptedModel(steps=1))"
 
 
 def test_the_events_of_a_turn_keep_the_grammar() -> None:

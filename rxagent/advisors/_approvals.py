@@ -13,6 +13,7 @@ from reactivex.disposable import (
     SingleAssignmentDisposable,
 )
 
+from rxagent.choices import check_choice
 from rxagent.context import Context
 from rxagent.decisions import Approve, Decision, Reject, Reply
 from rxagent.errors import AdvisorError
@@ -38,6 +39,9 @@ class ApprovalPolicy:
     needs_approval: NeedsApproval
     timeout_s: float | None
     on_timeout: OnNoDecision
+
+    def __post_init__(self) -> None:
+        check_choice("on_approval_timeout", self.on_timeout, OnNoDecision)
 
     def concerns(self, call: ToolCall, spec: ToolSpec | None, context: Context) -> bool:
         """Whether ``call`` has to be approved."""

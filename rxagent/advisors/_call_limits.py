@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
+from rxagent.choices import check_choice
 from rxagent.errors import ConfigurationError
 from rxagent.messages import ToolCall
 from rxagent.responses import ChatResponse, Limit
@@ -67,6 +68,10 @@ class TurnLimits:
                     f"on_limit names {', '.join(unknown)}; the limits are "
                     f"{', '.join(sorted(known))}"
                 )
+            for name, reaction in self.on_limit.items():
+                check_choice(f"on_limit[{name!r}]", reaction, OnLimit)
+        else:
+            check_choice("on_limit", self.on_limit, OnLimit)
 
     def reaction(self, limit: Limit) -> OnLimit:
         """What happens when ``limit`` is reached."""

@@ -97,7 +97,7 @@ def safeguard(
     return named(
         "safeguard",
         around(handle),
-        settings=f"{len(needles)} words",
+        settings=f"words={len(needles)}",
         order=Order.GUARD,
     )
 

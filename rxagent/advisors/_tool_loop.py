@@ -13,6 +13,7 @@ from rxagent.advisors._resumption import RESUME
 from rxagent.advisors._rounds import OnEnvironment, Rounds
 from rxagent.advisors._turn import Eligible, Turn
 from rxagent.chain import around
+from rxagent.choices import check_choice
 from rxagent.errors import FailureKind
 from rxagent.events import ChatEvent
 from rxagent.named import Order, named
@@ -107,7 +108,7 @@ def tool_loop(
         or the running tools, whichever is at work, and starts nothing more.
 
     Raises:
-        ConfigurationError: If a limit or a time makes no sense.
+        ConfigurationError: If a limit, a time or a word makes no sense.
     """
     limits = TurnLimits(
         max_rounds=max_rounds,
@@ -121,6 +122,8 @@ def tool_loop(
         on_limit=on_limit,
     )
     check_seconds("approval_timeout_s", approval_timeout_s)
+    if on_environment is not None:
+        check_choice("on_environment", on_environment, OnEnvironment)
     approvals = ApprovalPolicy(
         approve=approve,
         needs_approval=needs_approval,

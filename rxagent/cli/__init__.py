@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import TextIO
 
 from rxagent.cli import ask, chat, doctor, trace
+from rxagent.cli.visible import visible
 from rxagent.errors import ConfigurationError, RequestError, RxAgentError
 
 __all__ = ["main"]
@@ -45,6 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     reconfigure: Callable[..., None] | None = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
+    # Python sets a closed stream to None, which typeshed does not say.
+    if (sys.stdout or None) is None:
+        return _say("cannot write the answer: stdout is closed", _FAILED)
     try:
         return run(arguments)
     except (ConfigurationError, RequestError) as error:
@@ -103,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _say(problem: object, code: int) -> int:
     """One line, whatever a provider put into its message."""
-    print("rxagent:", " ".join(str(problem).split()), file=sys.stderr)
+    print("rxagent:", visible(" ".join(str(problem).split())), file=sys.stderr)
     return code
 
 

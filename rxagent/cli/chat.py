@@ -16,6 +16,7 @@ from rxagent.cli.terminal import Terminal
 from rxagent.cli.tools_option import tools_from
 from rxagent.cli.trace import mark_of_event, page_width
 from rxagent.cli.turn_marble import TurnMarble
+from rxagent.cli.visible import visible
 from rxagent.errors import RequestError, RxAgentError
 from rxagent.events import Finished
 from rxagent.messages import Message, UserMessage
@@ -62,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         while (line := _next_line(reader, interrupts)) is not None:
             chat.take(line)
         reader.end_line()
-    return 0
+    # Who typed has seen it, and went on; who piped sees the code.
+    return 1 if chat.has_failed and not reader.is_typed else 0
 
 
 def _next_line(reader: LineReader, interrupts: Interrupts) -> str | None:
@@ -92,6 +94,8 @@ class _Chat:
         self._messages: tuple[Message, ...] = ()
         self._turns = 0
         self._traces = False
+        self.has_failed = False
+        """Whether a turn has."""
 
     def take(self, line: str) -> None:
         """Do what a line asks for."""
@@ -142,6 +146,7 @@ class _Chat:
             terminal.end_line()
             _note("(cancelled)")
         except RxAgentError as error:
+            self.has_failed = True
             terminal.end_line()
             _complain(error)
         else:
@@ -153,7 +158,7 @@ class _Chat:
 
 
 def _note(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    print(visible(line), file=sys.stderr, flush=True)
 
 
 def _complain(problem: object) -> None:

@@ -15,11 +15,13 @@ from urllib.parse import urlsplit
 from rxagent.agent import Agent
 from rxagent.cli.agent_options import add_model_arguments
 from rxagent.cli.log_lines import log_lines
+from rxagent.cli.visible import visible
 from rxagent.errors import RxAgentError
 from rxagent.events import ReasoningDelta, TextDelta
 from rxagent.patience import RetryPolicy
 from rxagent.requests import ChatOptions
 from rxagent.runtime import block
+from rxagent.types import Exchange
 
 __all__ = ["DESCRIPTION", "HELP", "add_arguments", "run"]
 
@@ -45,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options; needs nothing that takes time to import."""
     add_model_arguments(parser)
     parser.add_argument(
-        "--no-ask", action="store_true", help="do not try whether the model answers"
+        "--no-ask",
+        action="store_true",
+        help="do not try whether the model answers, only whether it could be asked",
     )
 
 
@@ -54,14 +58,19 @@ def run(arguments: argparse.Namespace) -> int:
     complete = _show_packages()
     name, base_url = arguments.model, arguments.base_url
     is_fit = _show_environment(name, base_url)
-    if arguments.no_ask:
-        return 0 if complete else 1
     print("Model", flush=True)  # an answer may take a while
     if not is_fit:
         # What is said about a wrong value may show it.
         _row(name, "was not asked: what it needs of the environment is wrong")
         return 1
-    return 0 if _show_answer(name, base_url) and complete else 1
+    model = _made(name, base_url)
+    if model is None:
+        return 1
+    if arguments.no_ask:
+        _row(name, "can be asked")
+    elif not _show_answer(name, model):
+        return 1
+    return 0 if complete else 1
 
 
 def _show_packages() -> bool:
@@ -166,15 +175,23 @@ def _place(url: str) -> str | None:
     return f"{parts.scheme}://{shown}" + (f":{port}" if port is not None else "")
 
 
-def _show_answer(name: str, base_url: str | None) -> bool:
-    """Return whether the model answers."""
+def _made(name: str, base_url: str | None) -> Exchange | None:
+    """The model, or nothing, and why."""
     from rxagent.models import model
 
+    try:
+        return model(name, base_url=base_url, retry=_RETRY)
+    except RxAgentError as error:
+        _row(name, f"cannot be asked: {' '.join(str(error).split())}")
+        return None
+
+
+def _show_answer(name: str, model: Exchange) -> bool:
+    """Return whether the model answers."""
     began = time.perf_counter()
     first_s: float | None = None
     try:
-        asked = model(name, base_url=base_url, retry=_RETRY)
-        agent = Agent(asked, options=_OPTIONS)
+        agent = Agent(model, options=_OPTIONS)
         with log_lines(sys.stderr), closing(block(agent.stream(_PROMPT))) as events:
             for event in events:
                 if first_s is None and isinstance(event, TextDelta | ReasoningDelta):
@@ -189,4 +206,4 @@ def _show_answer(name: str, base_url: str | None) -> bool:
 
 
 def _row(name: str, text: str) -> None:
-    print(f"  {name:<21} {text}")
+    print(visible(f"  {name:<21} {text}"))

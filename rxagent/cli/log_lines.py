@@ -7,6 +7,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TextIO
 
+from rxagent.cli.visible import visible
+
 __all__ = ["log_lines"]
 
 
@@ -20,6 +22,7 @@ def log_lines(notes: TextIO) -> Generator[None]:
     logger = logging.getLogger("rxagent")
     handler = logging.StreamHandler(notes)
     level = logger.level
+    handler.setFormatter(_Visible())
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:
@@ -27,3 +30,10 @@ def log_lines(notes: TextIO) -> Generator[None]:
     finally:
         logger.setLevel(level)
         logger.removeHandler(handler)
+
+
+class _Visible(logging.Formatter):
+    """What is logged may quote a provider or a tool."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from rxagent.cli.visible import visible
 from rxagent.events import (
     ApprovalRequested,
     ChatEvent,
@@ -27,13 +28,15 @@ class Terminal:
     """Text to one stream as it comes, everything else as lines to another.
 
     Args:
-        out: Takes the text; flushed at each piece.
-        notes: Takes the lines.
+        out: Takes the text; flushed at each piece.  A terminal gets no character that
+            would steer it, anything else gets the text as it is.
+        notes: Takes the lines, which steer nothing.
     """
 
     def __init__(self, *, out: TextIO, notes: TextIO) -> None:
         self._out = out
         self._notes = notes
+        self._is_screen = out.isatty()
         self._line_is_open = False
         self._has_text = False  # of the round that runs
         self._thinks = False
@@ -83,12 +86,12 @@ class Terminal:
         if text:
             self._has_text = True
             self._line_is_open = not text.endswith("\n")
-            self._out.write(text)
+            self._out.write(visible(text) if self._is_screen else text)
             self._out.flush()
 
     def _note(self, line: str) -> None:
         self.end_line()
-        print(line, file=self._notes, flush=True)
+        print(visible(line), file=self._notes, flush=True)
 
 
 def _ending(response: ChatResponse) -> str:

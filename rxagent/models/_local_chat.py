@@ -9,13 +9,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, TypeAlias
 
 from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.advisors import schema_tools
 from rxagent.chain import before, chain
+from rxagent.choices import check_choice
 from rxagent.errors import ConfigurationError
 from rxagent.events import ChatEvent
 from rxagent.messages import SystemMessage
@@ -45,6 +46,9 @@ _RETRY = RetryPolicy(max_retries=0)
 _OPTIONS = ChatOptions(temperature=0.0, max_tokens=512)
 # What the template of SmolLM2 says in its place makes it answer worse.
 _INSTRUCTION = "You are a helpful assistant."
+
+
+_Tools: TypeAlias = Literal["schema", "native"]
 
 
 class LocalChat:
@@ -83,10 +87,11 @@ class LocalChat:
         *,
         threads: int = 1,
         context_tokens: int = 4096,
-        tools: Literal["schema", "native"] = "schema",
+        tools: _Tools = "schema",
         options: ChatOptions | None = None,
         verbose: bool = False,
     ) -> None:
+        check_choice("tools", tools, _Tools)
         for option, value in (("threads", threads), ("context_tokens", context_tokens)):
             if value < 1:
                 raise ConfigurationError(f"{option} must be 1 or more, got {value}")

@@ -12,6 +12,7 @@ from rxagent.types import Exchange
 __all__ = ["model"]
 
 _LOCAL = "local"
+_ALIKE = 0.7  # two letters of six may be wrong
 
 
 def model(
@@ -69,7 +70,7 @@ def model(
 def _unknown(name: str) -> str:
     kind, colon, _ = name.partition(":")
     known = sorted([*PROVIDERS, _LOCAL])
-    near = get_close_matches(kind.lower(), known, n=1)
+    near = get_close_matches(kind.lower(), known, n=1, cutoff=_ALIKE)
     hint = f"did you mean {near[0]!r}? " if near else ""
     problem = (
         f"there is no provider {kind!r}"

@@ -12,9 +12,11 @@ from reactivex.disposable import SingleAssignmentDisposable
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 
 from rxagent.errors import NoItemsError, StreamError
+from rxagent.runtime._iterate import check_maxsize
 from rxagent.runtime._loop import call_on, closed_error, exit_error, on_loop
 from rxagent.runtime._portal import Portal, loop_for
 from rxagent.runtime._scheduler import Demand, LoopScheduler
+from rxagent.runtime._waiting import interruptible
 
 __all__ = ["block", "run"]
 
@@ -50,10 +52,9 @@ def block(
         itself.
 
     Raises:
-        ValueError: At the call, if ``maxsize`` is less than 1.
+        ConfigurationError: At the call, if ``maxsize`` is no number of items.
     """
-    if maxsize < 1:
-        raise ValueError(f"maxsize must be 1 or more items, got {maxsize}")
+    check_maxsize(maxsize)
     return _block(source, maxsize, scheduler)
 
 
@@ -77,7 +78,8 @@ def _block(
         items.put(_End(failure))
 
     with _subscribed(source, push, end, loop, scheduler, demand):
-        while not isinstance(item := items.get(), _End):
+        take = interruptible(items.get)
+        while not isinstance(item := take(), _End):
             if demand.paused and items.qsize() <= resume_at:
                 demand.resume()
             yield item
@@ -117,7 +119,7 @@ def run(source: Observable[T], *, scheduler: abc.SchedulerBase | None = None) ->
         ended.set()
 
     with _subscribed(source, keep, end, loop, scheduler):
-        ended.wait()
+        interruptible(ended.wait)()
     if failures:
         raise failures[0]
     if not last:

@@ -39,14 +39,7 @@ class Flow(Observable[T_co]):
     @classmethod
     def of(cls, source: Observable[T_co]) -> Flow[T_co]:
         """Give ``source`` the edges of a flow."""
-
-        def subscribe(
-            observer: abc.ObserverBase[T_co],
-            scheduler: abc.SchedulerBase | None = None,
-        ) -> abc.DisposableBase:
-            return source.subscribe(observer, scheduler=scheduler)
-
-        return cls(subscribe)
+        return _Edges(source)
 
     # Narrower than RxPY's on purpose: what an operator makes has edges too.
     @overload  # type: ignore[override]
@@ -140,3 +133,27 @@ class Flow(Observable[T_co]):
 
     def __repr__(self) -> str:
         return "<Flow, cold: read it by .run(), for, await, async for or .subscribe()>"
+
+
+class _Edges(Flow[T_co]):
+    """A source with edges.
+
+    It has no observer of its own, which would be a call more for each item: whoever
+    subscribes to it subscribes to the source.
+    """
+
+    def __init__(self, source: Observable[T_co]) -> None:
+        super().__init__()
+        self._source = source
+
+    def subscribe(
+        self,
+        on_next: abc.ObserverBase[T_co] | abc.OnNext[T_co] | None = None,
+        on_error: abc.OnError | None = None,
+        on_completed: abc.OnCompleted | None = None,
+        *,
+        scheduler: abc.SchedulerBase | None = None,
+    ) -> abc.DisposableBase:
+        return self._source.subscribe(
+            on_next, on_error, on_completed, scheduler=scheduler
+        )

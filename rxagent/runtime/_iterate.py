@@ -9,11 +9,12 @@ from typing import Generic, Literal, ParamSpec, TypeAlias, TypeVar
 from reactivex import Observable
 from reactivex.disposable import SingleAssignmentDisposable
 
-from rxagent.errors import BufferOverflowError, NoItemsError
+from rxagent.choices import check_choice
+from rxagent.errors import BufferOverflowError, ConfigurationError, NoItemsError
 from rxagent.runtime._loop import call_on
 from rxagent.runtime._scheduler import Demand, LoopScheduler
 
-__all__ = ["Overflow", "iterate", "last_of"]
+__all__ = ["Overflow", "check_maxsize", "iterate", "last_of"]
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -24,6 +25,12 @@ Overflow: TypeAlias = Literal["suspend", "error", "drop_oldest", "drop_newest"]
 # What may come after a pause: one read of a socket is 64 KiB, and no item is smaller
 # than a byte.
 _BURST = 65_536
+
+
+def check_maxsize(maxsize: object) -> None:
+    """Refuse what is no size of a buffer."""
+    if not isinstance(maxsize, int) or maxsize < 1:
+        raise ConfigurationError(f"maxsize must be 1 or more items, got {maxsize!r}")
 
 
 class _Mailbox(Generic[T]):
@@ -136,10 +143,11 @@ def iterate(
         items that did fit.
 
     Raises:
-        ValueError: At the call, if ``maxsize`` is less than 1.
+        ConfigurationError: At the call, if ``maxsize`` is no number of items, or
+            ``overflow`` no policy.
     """
-    if maxsize < 1:
-        raise ValueError(f"maxsize must be 1 or more items, got {maxsize}")
+    check_maxsize(maxsize)
+    check_choice("overflow", overflow, Overflow)
     return _iterate(source, maxsize, overflow)
 
 

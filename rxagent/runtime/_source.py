@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Generic, TypeVar, cast
 
 from reactivex import Observable, abc
@@ -67,7 +67,8 @@ def from_producer(produce: Callable[[Sink[T]], Awaitable[None]]) -> Observable[T
         A cold observable that emits on the loop of `loop_for`.  An exception of
         ``produce`` is its error.  Disposing, from any thread, cancels the task, so that
         ``finally`` and ``async with`` run at once.  If somebody else cancels the task,
-        the error is `StreamCancelledError`; if the program ends, nobody is told.
+        as ``asyncio.run`` does at its end, the error is `StreamCancelledError`, which
+        is silent without an ``on_error``; if the portal ends, nobody is told.
     """
 
     def subscribe(
@@ -127,7 +128,12 @@ class _Pump(abc.DisposableBase, Generic[T]):
         except asyncio.CancelledError:
             portal = Portal.of(self._loop)
             if portal is None or not portal.closing:
-                self._fail(StreamCancelledError("the task of a stream was cancelled"))
+                # With no on_error it comes back, and stays what it is for asyncio: a
+                # cancellation, and no failure.
+                with suppress(StreamCancelledError):
+                    self._fail(
+                        StreamCancelledError("the task of a stream was cancelled")
+                    )
             raise
         except SystemExit as exit_:
             self._fail(exit_error(exit_))

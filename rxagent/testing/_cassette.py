@@ -4,15 +4,15 @@ import asyncio
 import math
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias, cast
 
 import httpx
 
-from rxagent.errors import ConfigurationError
+from rxagent.choices import check_choice
 from rxagent.testing._recorded import Answered, Asked, Cut, End, Failure, Recorded
 from rxagent.testing._secrets import Secrets, hidden
 from rxagent.testing._tape import Tape
@@ -22,8 +22,7 @@ __all__ = ["Cassette"]
 Record: TypeAlias = Literal["once", "none", "all"]
 
 _VARIABLE = "RXAGENT_RECORD"
-_MODES: tuple[Record, ...] = ("once", "none", "all")
-_FAILURES: dict[str, type[httpx.TransportError]] = {
+_FAILURES: dict[str, type[httpx.RequestError]] = {
     kind.__name__: kind
     for kind in (
         httpx.ConnectTimeout,
@@ -37,8 +36,11 @@ _FAILURES: dict[str, type[httpx.TransportError]] = {
         httpx.RemoteProtocolError,
         httpx.ProxyError,
         httpx.UnsupportedProtocol,
+        httpx.DecodingError,
     )
 }
+# What says how a body was packed; it is passed on, and kept, as it is unpacked.
+_OF_THE_PACKING = ("content-encoding", "content-length")
 # A proxy that the environment names cannot reach this machine's own servers.
 _NO_PROXY = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
 
@@ -49,9 +51,9 @@ class Cassette(httpx.AsyncBaseTransport):
     A transport: ``httpx.AsyncClient(transport=cassette)`` is a client for any model.
     A request is known again by its method, path, query and body, as JSON if it is
     some; equal ones are answered in the order in which they were recorded.  An answer
-    comes in the cuts in which it came.  One that failed fails again; one whose reader
-    left before its end says no more after what was read, until the reader leaves or
-    its read timeout is over.
+    comes in the cuts in which it came, unpacked if it was compressed.  One that failed
+    fails again; one whose reader left before its end says no more after what was read,
+    until the reader leaves or its read timeout is over.
 
     As a context manager, it checks at the end that every recorded request was made.
 
@@ -68,7 +70,8 @@ class Cassette(httpx.AsyncBaseTransport):
         timing: Also take the time that the answer took.
 
     Raises:
-        ConfigurationError: If the file is no cassette, or ``RXAGENT_RECORD`` no mode.
+        ConfigurationError: If the file is no cassette, or ``record`` or
+            ``RXAGENT_RECORD`` no mode.
         AssertionError: On a request that is not recorded; says what differs.
     """
 
@@ -144,6 +147,8 @@ class Cassette(httpx.AsyncBaseTransport):
             await network.aclose()
             raise
         headers = response.headers.multi_items()
+        if "content-encoding" in response.headers:
+            headers = [each for each in headers if each[0] not in _OF_THE_PACKING]
         values += self._secrets.values(headers, "")
 
         def keep_body(cuts: list[tuple[float, bytes]], end: End) -> None:
@@ -156,7 +161,7 @@ class Cassette(httpx.AsyncBaseTransport):
 
         return httpx.Response(
             response.status_code,
-            headers=response.headers,
+            headers=headers,
             stream=_Recording(response, network, keep_body),
         )
 
@@ -189,12 +194,12 @@ class _Recording(httpx.AsyncByteStream):
         self._end: End = "left"
 
     async def __aiter__(self) -> AsyncGenerator[bytes]:
-        assert isinstance(self._response.stream, AsyncIterable)
         try:
-            async for data in self._response.stream:
+            # Not as it was packed: in that, no secret would be found.
+            async for data in self._response.aiter_bytes():
                 self._cuts.append((time.monotonic(), data))
                 yield data
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             self._end = _end_of(error)
             raise
         self._end = "complete"
@@ -246,18 +251,17 @@ async def _come_to(end: End, request: httpx.Request) -> None:
 
 
 def _end_of(error: BaseException) -> End:
-    if isinstance(error, httpx.TransportError):
+    if isinstance(error, httpx.RequestError):
         return Failure(kind=type(error).__name__, message=str(error))
     return "left"
 
 
 def _mode(record: Record | None) -> Record:
+    default: Record = "none" if os.environ.get("CI") else "once"
+    mode = default if record is None else record
+    check_choice("record", mode, Record)
     named = os.environ.get(_VARIABLE)
     if not named:
-        return record or ("none" if os.environ.get("CI") else "once")
-    for mode in _MODES:
-        if named == mode:
-            return mode
-    raise ConfigurationError(
-        f"{_VARIABLE} must be one of {', '.join(_MODES)}, got {named!r}"
-    )
+        return mode
+    check_choice(_VARIABLE, named, Record)
+    return cast("Record", named)

@@ -105,7 +105,7 @@ class ScriptedModel:
         )
 
     def __repr__(self) -> str:
-        return f"ScriptedModel({len(self._steps)} steps)"
+        return f"ScriptedModel(steps={len(self._steps)})"
 
     def _answer(self, request: ChatRequest) -> Observable[ChatEvent]:
         def subscribe(

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from struct import unpack
-from typing import Literal
+from typing import Literal, TypeAlias
 
+from rxagent.choices import check_choice
 from rxagent.errors import ModelError
 from rxagent.wire.embeddings import (
     Vector,
@@ -22,6 +23,8 @@ from rxagent.wire.json_text import is_object
 from rxagent.wire.provider_errors import error_of_response
 
 __all__ = ["OpenAIEmbeddingsDialect"]
+
+EncodingFormat: TypeAlias = Literal["float", "base64"]
 
 _FLOAT_BYTES = 4
 
@@ -36,13 +39,19 @@ class OpenAIEmbeddingsDialect:
         encoding_format: ``"base64"`` is a third of the bytes; not every server has it.
         extra: Members added to the request body as they are.
 
+    Raises:
+        ConfigurationError: If there is no such ``encoding_format``.
+
     Source: https://platform.openai.com/docs/api-reference/embeddings
     """
 
     name: str = "openai"
     dimensions: int | None = None
-    encoding_format: Literal["float", "base64"] = "float"
+    encoding_format: EncodingFormat = "float"
     extra: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def __post_init__(self) -> None:
+        check_choice("encoding_format", self.encoding_format, EncodingFormat)
 
     def encode(self, texts: Sequence[str], *, model: str) -> bytes:
         """Return the body of a request.

@@ -62,13 +62,13 @@ class Chatting:
         self._capsys = capsys
 
     def __call__(
-        self, server: ChatServer, lines: bytes | str, *options: str
+        self, server: ChatServer, lines: bytes | str, *options: str, code: int = 0
     ) -> tuple[str, str]:
         """Return what it writes to stdout and to stderr."""
         data = lines.encode() if isinstance(lines, str) else lines
         self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         model = ("--model", "openai:test-model", "--base-url", server.base_url)
-        assert main(["chat", *model, *options]) == 0
+        assert main(["chat", *model, *options]) == code
         out, err = self._capsys.readouterr()
         return out, err
 
@@ -126,7 +126,7 @@ def test_a_turn_that_fails_is_one_sentence_and_leaves_no_trace_in_the_conversati
 ) -> None:
     script = (streamed("a"), failure, streamed("c"))
     with ChatServer(*script) as server:
-        out, err = chat(server, "one\ntwo\nthree\n")
+        out, err = chat(server, "one\ntwo\nthree\n", code=1)
         assert said(server) == [("user", "one"), ("assistant", "a"), ("user", "three")]
     assert out == f"a\n{shown}c\n"
     assert err.startswith("rxagent: ")
@@ -172,7 +172,7 @@ def test_trace_draws_each_turn_after_it_until_it_is_stopped(
 
 def test_trace_draws_a_turn_that_fails_up_to_there(chat: Chatting) -> None:
     with ChatServer(cut_off("Hel", "lo")) as server:
-        _, err = chat(server, "/trace\nhi\n")
+        _, err = chat(server, "/trace\nhi\n", code=1)
     assert err.splitlines()[2:4] == [
         "turn 1: 1 round, 0 tool runs",
         "  agent --t2--#",

@@ -102,7 +102,14 @@ def test_no_ask_leaves_the_model_in_peace(capsys: pytest.CaptureFixture[str]) ->
     with ChatServer(streamed("never asked")) as server:
         assert look(server, "--no-ask") == 0
         assert server.asked == []
-    assert "openai:test-model" not in capsys.readouterr().out
+    assert rows(capsys.readouterr().out)["openai:test-model"] == "can be asked"
+
+
+def test_no_ask_says_of_a_model_that_is_none_what_is_wrong(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["doctor", "--no-ask", "--model", "nope:x"]) == 1
+    assert "no provider 'nope'" in rows(capsys.readouterr().out)["nope:x"]
 
 
 @pytest.mark.parametrize(

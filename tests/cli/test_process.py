@@ -166,6 +166,20 @@ def test_a_full_disk_is_one_line_and_code_1() -> None:
     assert done.stderr.count(b"\n") == 1
 
 
+def test_a_closed_stdout_is_one_line_and_code_1() -> None:
+    with ChatServer(streamed("Hello")) as server:
+        done = subprocess.run(
+            ["sh", "-c", 'exec "$@" >&-', "sh", *command(server, "hi")],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            timeout=SECONDS,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"rxagent: cannot write the answer: stdout is closed\n"
+
+
 def test_a_letter_that_the_terminal_lacks_does_not_end_the_answer() -> None:
     with ChatServer(streamed("12 ", "°C", " ☀")) as server:
         done = subprocess.run(

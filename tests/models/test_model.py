@@ -79,9 +79,10 @@ def test_a_name_that_leads_nowhere_says_what_to_do(name: str, words: list[str]) 
         assert each in str(at.value)
 
 
-def test_nothing_is_suggested_that_is_not_near() -> None:
+@pytest.mark.parametrize("name", ["nobody:m", "nope:m"])
+def test_nothing_is_suggested_that_is_not_near(name: str) -> None:
     with pytest.raises(ConfigurationError) as at:
-        model("nobody:m")
+        model(name)
     assert "did you mean" not in str(at.value)
 
 

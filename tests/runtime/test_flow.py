@@ -13,7 +13,12 @@ from reactivex import operators as ops
 from reactivex.scheduler import CurrentThreadScheduler, NewThreadScheduler
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 
-from rxagent.errors import BufferOverflowError, NoItemsError, StreamError
+from rxagent.errors import (
+    BufferOverflowError,
+    ConfigurationError,
+    NoItemsError,
+    StreamError,
+)
 from rxagent.operators import just
 from rxagent.runtime import (
     Flow,
@@ -241,12 +246,13 @@ def test_waiting_for_the_last_item_keeps_that_one_alone() -> None:
     assert asyncio.run(awaited()) == many.run() == 199_999
 
 
+@pytest.mark.parametrize("maxsize", [0, -1, 1.5, "8", None])
 @pytest.mark.parametrize("read", [iterate, block])
 def test_a_buffer_holds_an_item_at_least(
-    read: Callable[..., object],
+    read: Callable[..., object], maxsize: object
 ) -> None:
-    with pytest.raises(ValueError, match="maxsize must be 1 or more items, got 0"):
-        read(flow(), maxsize=0)
+    with pytest.raises(ConfigurationError, match="maxsize must be 1 or more items"):
+        read(flow(), maxsize=maxsize)
 
 
 def test_an_empty_stream_has_no_last_item() -> None:

@@ -220,6 +220,45 @@ def test_ctrl_c_ends_a_program_that_does_not_catch_it(reading: str) -> None:
     assert err.count("Traceback") == 1
 
 
+@pytest.mark.parametrize(
+    "reading",
+    ['hanging.call("hi").run()', 'for event in hanging.stream("hi"): pass'],
+    ids=["run", "for"],
+)
+def test_ctrl_c_ends_a_coroutine_that_blocks_its_loop(reading: str) -> None:
+    """The handler of ``asyncio.run`` cancels the task, which does not wait for it."""
+    program = f"""
+async def main():
+    try:
+        {reading}
+    finally:
+        say("left")
+
+asyncio.run(main())
+"""
+    with Upstream() as hangs, running(program, hangs.base_url) as child:
+        hangs.asked.get(timeout=SECONDS)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=SECONDS)
+        hangs.left.get(timeout=SECONDS)
+    assert (child.returncode, out) == (-signal.SIGINT, "left\n")
+    assert err.endswith("\nKeyboardInterrupt\n")
+
+
+def test_the_end_of_asyncio_run_is_no_failure_of_its_streams() -> None:
+    program = """
+async def main():
+    came = asyncio.Event()
+    hanging.stream("hi").subscribe(lambda _: came.set())
+    await came.wait()
+
+asyncio.run(main())
+"""
+    with Upstream() as hangs:
+        assert ends_well(program, hangs.base_url) == []
+        hangs.left.get(timeout=SECONDS)
+
+
 def test_a_program_may_end_while_its_streams_run() -> None:
     """Sources are closed; nobody is told, since nobody is left."""
     program = """

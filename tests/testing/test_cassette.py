@@ -4,6 +4,8 @@ import asyncio
 import gzip
 import selectors
 import threading
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +22,7 @@ from rxagent.testing._recorded import Failure
 from tests.servers import Answer, ChatServer, called, cut_off, never, streamed
 from tests.testing.cassettes import (
     GONE,
+    KEY,
     REQUEST,
     chat,
     cuts_of,
@@ -70,16 +73,39 @@ def test_the_body_comes_in_the_cuts_in_which_it_came(path: Path) -> None:
     assert ["content-type", "x/y"] in line["response"]["headers"]
 
 
-def test_a_body_that_was_compressed_is_kept_so_and_read_all_the_same(
+@pytest.mark.parametrize(
+    ("encoding", "compress"), [("gzip", gzip.compress), ("deflate", zlib.compress)]
+)
+def test_a_body_that_was_compressed_is_kept_as_it_is_read_without_secrets(
+    encoding: str, compress: Callable[[bytes], bytes], path: Path
+) -> None:
+    packed = compress(f"your key: {KEY}".encode())
+    pieces = (packed[:12], packed[12:])
+    answer = Answer(headers={"content-encoding": encoding}, pieces=pieces)
+    key = {"authorization": f"Bearer {KEY}"}
+    with ChatServer(answer) as server:
+        url = f"{server.base_url}/chat/completions"
+        first = post(Cassette(path), url, headers=key)
+
+    assert first.text == f"your key: {KEY}"
+    assert post(Cassette(path)).text == f"your key: {'*' * len(KEY)}"
+    [line] = lines(path)
+    assert "".join(text for _, text in line["response"]["cuts"]).startswith("your key:")
+    assert not any(
+        name == "content-encoding" for name, _ in line["response"]["headers"]
+    )
+
+
+def test_a_body_that_cannot_be_unpacked_fails_alike_from_the_cassette(
     path: Path,
 ) -> None:
-    answer = Answer(
-        headers={"content-encoding": "gzip"}, pieces=(gzip.compress(b"hi"),)
-    )
-    with ChatServer(answer) as server:
-        assert post(Cassette(path), f"{server.base_url}/chat/completions").text == "hi"
+    answer = Answer(headers={"content-encoding": "gzip"}, pieces=(b"no gzip",))
+    with ChatServer(answer) as server, pytest.raises(httpx.DecodingError) as first:
+        post(Cassette(path), f"{server.base_url}/chat/completions")
+    with pytest.raises(httpx.DecodingError) as again:
+        post(Cassette(path))
 
-    assert post(Cassette(path)).text == "hi"
+    assert str(again.value) == str(first.value)
 
 
 def test_a_reader_that_left_leaves_again(path: Path) -> None:
@@ -345,7 +371,7 @@ def test_a_mode_that_is_none_is_told(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RXAGENT_RECORD", "yes")
-    with pytest.raises(ConfigurationError, match="one of once, none, all, got 'yes'"):
+    with pytest.raises(ConfigurationError, match="'none', 'all', got 'yes'"):
         Cassette(path)
 
 

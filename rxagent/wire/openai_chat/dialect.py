@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from rxagent.choices import check_choice
 from rxagent.errors import ModelError
 from rxagent.requests import ChatRequest
 from rxagent.wire.openai_chat.chunks import ChunkReader
@@ -44,6 +45,9 @@ class OpenAIChatDialect:
             already, so that only ``</think>`` comes.
         usage: What the token counts of several chunks mean; ``"auto"`` finds out.
 
+    Raises:
+        ConfigurationError: If one of these is a word that it cannot be.
+
     Source: https://platform.openai.com/docs/api-reference/chat
     """
 
@@ -57,6 +61,11 @@ class OpenAIChatDialect:
     think_tags: bool = False
     starts_in_thinking: bool = False
     usage: UsageMode = "auto"
+
+    def __post_init__(self) -> None:
+        check_choice("send_reasoning", self.send_reasoning, SendReasoning)
+        check_choice("reasoning_member", self.reasoning_member, ReasoningMember)
+        check_choice("usage", self.usage, UsageMode)
 
     def encode(self, request: ChatRequest, *, model: str, stream: bool) -> bytes:
         """Return the body of a request.

@@ -1,0 +1,27 @@
+"""Options that are one of a few words."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from rxagent.errors import ConfigurationError
+
+__all__ = ["check_choice"]
+
+
+def check_choice(name: str, word: object, choices: object) -> None:
+    """Refuse a word that is none of an option's: a typo must not pass for a default.
+
+    Args:
+        name: Of the option.
+        word: What was given.
+        choices: The option's ``Literal``.
+
+    Raises:
+        ConfigurationError: With the right words.
+    """
+    words = get_args(choices)
+    if word not in words:
+        raise ConfigurationError(
+            f"{name} must be one of {', '.join(map(repr, words))}, got {word!r}"
+        )
