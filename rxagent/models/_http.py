@@ -96,7 +96,9 @@ class Http:
             login = b64encode(f"{parsed.username}:{parsed.password}".encode())
             self._headers["authorization"] = f"Basic {login.decode()}"
         keys = [text for name, text in self._headers.items() if name in _KEYS]
-        self._secrets = Secrets([*(key.split()[-1] for key in keys), parsed.password])
+        self._secrets = Secrets(
+            [*(key.rpartition(" ")[2] for key in keys), parsed.password]
+        )
         self.timeouts = timeouts
         self.retry = retry
         self._timeout = httpx.Timeout(timeouts.gap_s, connect=timeouts.connect_s)
