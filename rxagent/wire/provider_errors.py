@@ -22,7 +22,7 @@ from rxagent.wire.complaint import Complaint, complaint_of, read_complaint
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.surrogates import join_surrogates
 
-__all__ = ["error_of_payload", "error_of_response"]
+__all__ = ["error_of_end", "error_of_payload", "error_of_response"]
 
 _REQUEST_ID = ("request-id", "x-request-id")  # headers: Anthropic's, then OpenAI's
 _LONGEST = 1000  # characters of the provider's words in a message
@@ -84,6 +84,7 @@ _STATUS_OF_WORD = {
     "internal": 500,
     "internal_error": 500,
     "api_error": 500,
+    "insufficient_system_resource": 503,
     "service_unavailable": 503,
     "timeout_error": 504,
     "unavailable": 503,
@@ -91,6 +92,19 @@ _STATUS_OF_WORD = {
     "vector_store_timeout": 504,
     "overloaded_error": 529,
     "overloaded": 529,
+}
+
+# How a generation ends that has broken off, whoever says it: DeepSeek and Z.ai, Mistral
+# and OpenRouter, vLLM and SGLang, and Cohere.
+_BROKEN_OFF = {
+    "abort",
+    "aborted",
+    "cancelled",
+    "error",
+    "error_limit",
+    "insufficient_system_resource",
+    "network_error",
+    "timeout",
 }
 
 
@@ -143,6 +157,30 @@ def error_of_payload(provider: str, payload: object) -> ModelError:
         said=f"{said}: {_phrase(status)}" if status else said,
         retry_after=complaint.retry_after_s,
     )
+
+
+def error_of_end(provider: str, reason: str | None) -> ModelError | None:
+    """Make the error of an answer that ends in the middle, for a reason of theirs.
+
+    Args:
+        provider: Whose answer it is.
+        reason: Its word for why the answer has ended.
+
+    Returns:
+        An error that may be retried; ``None`` if the answer has ended well.
+    """
+    if reason is None or reason.lower() not in _BROKEN_OFF:
+        return None
+    broken = Complaint(message="the generation broke off", code=reason)
+    error = _error(
+        provider,
+        broken,
+        status=None,
+        said=f"the answer of {provider} is no whole one",
+        retry_after=None,
+    )
+    error.retryable = True
+    return error
 
 
 def _request_id(headers: Mapping[str, str]) -> str | None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from rxagent.errors import BadRequestError, MalformedResponseError, ModelError
+from rxagent.errors import (
+    BadRequestError,
+    MalformedResponseError,
+    ModelError,
+    ProviderStreamError,
+)
 from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
 from rxagent.messages import Opaque
 from rxagent.requests import ChatRequest
@@ -44,6 +49,11 @@ _FINISH_REASONS: dict[str, FinishReason] = {
 _FAILURES: dict[str, tuple[type[ModelError], bool, str]] = {
     "MALFORMED_FUNCTION_CALL": (MalformedResponseError, True, "ask again"),
     "MALFORMED_RESPONSE": (MalformedResponseError, True, "ask again"),
+    "TOO_MANY_TOOL_CALLS": (
+        ProviderStreamError,
+        True,
+        "ask again, or for less at a time",
+    ),
     "UNEXPECTED_TOOL_CALL": (
         MalformedResponseError,
         True,

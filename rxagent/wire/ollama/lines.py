@@ -11,7 +11,7 @@ from rxagent.responses import ChatResponse, FinishReason
 from rxagent.usage import Usage
 from rxagent.wire.assembly import AnswerAssembler
 from rxagent.wire.json_text import dump_json, is_array, is_object
-from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.provider_errors import error_of_end, error_of_payload
 from rxagent.wire.surrogates import SurrogateJoiner, join_surrogates
 from rxagent.wire.usage import UsageMeter, UsageReport
 
@@ -83,9 +83,15 @@ class LineReader:
             out.append(self._kind(text=piece, origin=self._origin))
 
     def finish(self, out: list[ChatEvent]) -> None:
-        """Append what waited, and the response of the whole answer."""
+        """Append what waited, and the response of the whole answer.
+
+        Raises:
+            ModelError: If the generation broke off.
+        """
         for channel, piece in self._joiner.flush() if self._joiner else ():
             self._append(channel, piece, out)
+        if error := error_of_end(self._provider, self._done_reason):
+            raise error
         reason = _FINISH_REASONS.get(self._done_reason or "", "unknown")
         message = self._answer.message(truncated=reason == "length")
         if message.tool_calls and reason != "length":

@@ -231,6 +231,52 @@ def test_the_calls_decide_the_finish_reason_unless_the_answer_was_cut_off(
     assert [each.truncated for each in response.tool_calls] == [cut_off] * calls
 
 
+@pytest.mark.parametrize(
+    ("word", "family"),
+    [
+        ("insufficient_system_resource", OverloadedError),
+        ("network_error", ProviderStreamError),
+        ("error", ProviderStreamError),
+        ("abort", ProviderStreamError),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", MalformedResponseError),
+    ],
+)
+def test_a_generation_that_broke_off_is_an_error_behind_what_came(
+    word: str, family: type[ModelError]
+) -> None:
+    outcome = decode([sse(delta(content="half an ans"), finish(word))])
+
+    assert outcome.events == [TextDelta(text="half an ans", origin=REQUEST.origin)]
+    error = outcome.error
+    assert isinstance(error, ModelError)
+    assert (type(error), error.retryable, error.code) == (family, True, word)
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("sensitive", "content_filter"),
+        ("content_filter: RECITATION", "content_filter"),
+        ("model_context_window_exceeded", "length"),
+    ],
+)
+def test_a_word_of_one_vendor_means_what_it_says(word: str, reason: str) -> None:
+    response = decode([sse(delta(content="a"), finish(word))]).response
+
+    assert (response.finish_reason, response.finish_reason_raw) == (reason, word)
+
+
+def test_an_error_within_the_choice_of_a_whole_answer_is_raised() -> None:
+    choice = {"message": {"content": "a"}, "finish_reason": "error"}
+    error = {"code": 502, "message": "upstream is gone"}
+
+    outcome = decode([json.dumps({"choices": [{**choice, "error": error}]}).encode()])
+
+    assert outcome.events == [TextDelta(text="a", origin=REQUEST.origin)]
+    assert isinstance(outcome.error, ServerError)
+    assert "upstream is gone" in str(outcome.error)
+
+
 def test_a_refusal_is_its_own_part_and_its_own_reason() -> None:
     data = sse(
         delta(role="assistant", content=None, refusal=""),
