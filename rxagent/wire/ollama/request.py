@@ -8,6 +8,7 @@ from typing import cast
 from rxagent.errors import RequestError
 from rxagent.messages import Message, SystemMessage
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
+from rxagent.wire.extra import with_extra
 from rxagent.wire.joined import encoded_once, joined
 from rxagent.wire.json_text import dump_json
 from rxagent.wire.ollama.messages import encode_message
@@ -92,7 +93,7 @@ def _head(request: ChatRequest, *, model: str, stream: bool) -> dict[str, object
         raise RequestError(f"extra['options'] must be a mapping, got {more!r}")
     if sampling or more:
         head["options"] = {**sampling, **cast("Mapping[str, object]", more)}
-    return head | extra
+    return with_extra(head, extra)
 
 
 def _think(effort: str) -> bool | str:
