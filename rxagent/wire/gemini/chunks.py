@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from rxagent.errors import (
     BadRequestError,
     MalformedResponseError,
@@ -132,7 +134,7 @@ class ChunkReader:
         Raises:
             ModelError: If the generation failed.
         """
-        out.extend(self._calls.close())
+        self._read_calls(self._calls.close, out)
         raw = self.finish_reason
         reason = _FINISH_REASONS.get(raw or "", "unknown")
         if self._is_blocked:
@@ -234,8 +236,13 @@ class ChunkReader:
             self._answer.close_part()
 
     def _call(self, call: dict[str, object], out: list[ChatEvent]) -> None:
+        self._read_calls(lambda: self._calls.read(call), out)
+
+    def _read_calls(
+        self, read: Callable[[], Iterable[ChatEvent]], out: list[ChatEvent]
+    ) -> None:
         try:
-            out.extend(self._calls.read(call))
+            out.extend(read())
         except ValueError as error:
             raise MalformedResponseError(
                 f"{self._dialect} sent a call that {error}", provider=self._dialect
