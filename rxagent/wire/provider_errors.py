@@ -19,10 +19,16 @@ from rxagent.errors import (
     ServerError,
 )
 from rxagent.wire.complaint import Complaint, complaint_of, read_complaint
+from rxagent.wire.json_text import is_array, is_object
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.surrogates import join_surrogates
 
-__all__ = ["error_of_end", "error_of_payload", "error_of_response"]
+__all__ = [
+    "error_of_end",
+    "error_of_payload",
+    "error_of_response",
+    "reported_error",
+]
 
 _REQUEST_ID = ("request-id", "x-request-id")  # headers: Anthropic's, then OpenAI's
 _LONGEST = 1000  # characters of the provider's words in a message
@@ -159,6 +165,19 @@ def error_of_payload(provider: str, payload: object) -> ModelError:
     )
 
 
+def reported_error(provider: str, payload: object) -> ModelError | None:
+    """Make the error that JSON reports where an answer should be; ``None`` if none.
+
+    Args:
+        provider: Whose answer it is.
+        payload: What came: an object with ``error``, or an array of such.
+    """
+    first = payload[0] if is_array(payload) and payload else payload
+    if is_object(first) and first.get("error"):
+        return error_of_payload(provider, payload)
+    return None
+
+
 def error_of_end(provider: str, reason: str | None) -> ModelError | None:
     """Make the error of an answer that ends in the middle, for a reason of theirs.
 
@@ -222,14 +241,15 @@ def _error(
     ]
     about = f" ({join_surrogates(', '.join(named))})" if named else ""
     told = f": {words}" if words else ""
+    code = complaint.code
     return family(
         f"{said}{told}{about}{'; ' + hint if hint else ''}",
         provider=provider,
         status=status,
-        code=complaint.code,
+        code=join_surrogates(code) if code else code,
         retry_after_s=retry_after,
         retryable=retryable,
-        request_id=request_id,
+        request_id=join_surrogates(request_id) if request_id else request_id,
     )
 
 

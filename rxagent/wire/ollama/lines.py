@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeGuard
 
 from rxagent.errors import MalformedResponseError
 from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
@@ -66,7 +66,7 @@ class LineReader:
         if line.get("done") is True:
             self.has_begun = self.is_done = True
             reason = line.get("done_reason")
-            self._done_reason = reason if isinstance(reason, str) and reason else None
+            self._done_reason = join_surrogates(reason) if _is_word(reason) else None
             self._meter.report(
                 UsageReport(
                     prompt_tokens=_count(line, "prompt_eval_count"),
@@ -131,7 +131,9 @@ class LineReader:
         if not (isinstance(name, str) and name):
             raise self._malformed("the name of a tool", name)
         arguments = function.get("arguments")
-        if not isinstance(arguments, str):
+        if isinstance(arguments, str):
+            arguments = join_surrogates(arguments)
+        else:
             arguments = self._json({} if arguments is None else arguments)
         # Each is whole, and older servers call all of them number 0.
         delta = self._answer.call(
@@ -176,6 +178,10 @@ class LineReader:
             "is base_url an Ollama server?",
             provider=self._provider,
         )
+
+
+def _is_word(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value != ""
 
 
 def _count(line: dict[str, object], name: str) -> int | None:
