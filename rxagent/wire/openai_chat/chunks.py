@@ -13,6 +13,11 @@ from rxagent.usage import Usage
 from rxagent.wire.assembly import AnswerAssembler
 from rxagent.wire.json_text import dump_json, is_array, is_object
 from rxagent.wire.openai_chat.endings import ending
+from rxagent.wire.openai_chat.reasoning_details import (
+    MEMBER,
+    ReasoningDetails,
+    text_of_details,
+)
 from rxagent.wire.openai_chat.usage import usage_report
 from rxagent.wire.provider_errors import error_of_payload
 from rxagent.wire.surrogates import SurrogateJoiner, join_surrogates
@@ -52,6 +57,7 @@ class ChunkReader:
         self._answer = AnswerAssembler(request.origin)
         # Calls by their index, which may be missing.
         self._joiner: SurrogateJoiner[_Channel | int | None] | None = None
+        self._details = ReasoningDetails()
         self._id: str | None = None
         self._model: str | None = None
         self.is_plain = think_tags is None
@@ -111,6 +117,9 @@ class ChunkReader:
         raw = self.finish_reason
         reason = ending(raw, provider=self._provider)
         cut_off = reason in ("length", "content_filter")
+        if details := self._details.whole():
+            data = self._json({MEMBER: details})
+            self._answer.opaque(Opaque(dialect=self._provider, data=data))
         message = self._answer.message(truncated=cut_off)
         if message.tool_calls and not cut_off:
             reason = "tool_calls"
@@ -161,6 +170,9 @@ class ChunkReader:
     def _delta(self, delta: dict[str, object], out: list[ChatEvent]) -> None:
         # Several servers send the same thought under both names.
         thought = delta.get("reasoning_content") or delta.get("reasoning")
+        if details := delta.get(MEMBER):
+            self._details.feed(details)
+            thought = thought or text_of_details(details)
         if thought and isinstance(thought, str):
             self._piece("reasoning", thought, out)
         if content := delta.get("content"):

@@ -6,7 +6,7 @@ import re
 from base64 import b64encode
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeGuard
 
 from rxagent.errors import RequestError
 from rxagent.messages import (
@@ -25,9 +25,10 @@ from rxagent.messages import (
     UserPart,
 )
 from rxagent.wire.arguments import strict_arguments
-from rxagent.wire.json_text import dump_json, load_json
+from rxagent.wire.json_text import dump_json, is_object, load_json
 from rxagent.wire.media import data_url, in_bytes
 from rxagent.wire.names import wire_name
+from rxagent.wire.openai_chat.reasoning_details import MEMBER
 from rxagent.wire.tool_results import told_text
 
 __all__ = [
@@ -103,11 +104,13 @@ def encode_message(message: Message, style: MessageStyle) -> bytes:
 
 
 def _assistant(message: AssistantMessage, style: MessageStyle) -> bytes:
-    opaque = [
-        part
+    parts = [
+        _opaque(part)
         for part in message.content
         if isinstance(part, Opaque) and part.dialect == style.dialect
     ]
+    opaque = [part for part in parts if not _is_details(part)]
+    details = [part for part in parts if _is_details(part)]
     text, calls = message.text or message.refusal, message.tool_calls
     if not (text or calls or opaque):
         return b""
@@ -121,11 +124,13 @@ def _assistant(message: AssistantMessage, style: MessageStyle) -> bytes:
         body["content"] = [
             *thoughts,
             *([{"type": "text", "text": text}] if text else []),
-            *map(_opaque, opaque),
+            *opaque,
         ]
     if calls:
         body["tool_calls"] = [_call(call, style) for call in calls]
-    if wanted and not in_content:
+    for each in details:  # all that the reasoning would say, and more
+        body |= each
+    if wanted and not (in_content or details):
         said = "".join(part.text for part in _own_reasoning(message, style))
         body |= {style.reasoning_member: said} if said else {}
     return dump_json(body)
@@ -162,6 +167,10 @@ def _opaque(part: Opaque) -> object:
         raise RequestError(
             f"a part of dialect {part.dialect!r} is not JSON: {error}"
         ) from None
+
+
+def _is_details(part: object) -> TypeGuard[dict[str, object]]:
+    return is_object(part) and part.keys() == {MEMBER}
 
 
 def _call(call: ToolCall, style: MessageStyle) -> dict[str, object]:

@@ -36,6 +36,7 @@ from rxagent.messages import (
     Reasoning,
     Refusal,
     ToolCall,
+    ToolMessage,
     UserMessage,
 )
 from rxagent.requests import ChatRequest, Origin
@@ -878,3 +879,36 @@ def test_any_answer_is_the_same_wherever_it_is_cut(
         )
 
     assert told(decode(pieces)) == told(decode([data]))
+
+
+def test_reasoning_details_go_back_as_they_came() -> None:
+    """Pieces of one index and type are one detail; what is encrypted comes whole."""
+    text = {"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0}
+    hidden = {"type": "reasoning.encrypted", "index": 0}
+    pieces: list[Json] = [
+        delta(reasoning="Let me ", reasoning_details=[{**text, "text": "Let me "}]),
+        delta(reasoning_details=[{**text, "text": "see."}]),
+        delta(reasoning_details=[{**text, "signature": "S", "text": None}]),
+        delta(reasoning_details=[{**hidden, "id": "a", "data": "AA"}]),
+        delta(reasoning_details=[{**hidden, "id": "b", "data": "BB"}]),
+        call(id="c", function={"name": "f", "arguments": "{}"}),
+        finish("tool_calls"),
+    ]
+    dialect = OpenAIChatDialect(
+        name="openrouter", send_reasoning="tool_calls", reasoning_member="reasoning"
+    )
+
+    message = decode([sse(*pieces)], dialect=dialect).response.message
+
+    assert message.reasoning == "Let me see."
+    result = ToolMessage.of("ok", call=message.tool_calls[0])
+    request = ChatRequest(messages=(UserMessage.of("hi"), message, result))
+    sent = json.loads(dialect.encode(request, model="m", stream=True))["messages"][1]
+    assert sent["reasoning_details"] == [
+        {**text, "text": "Let me see.", "signature": "S"},
+        {**hidden, "id": "a", "data": "AA"},
+        {**hidden, "id": "b", "data": "BB"},
+    ]
+    assert "reasoning" not in sent
+    other = OpenAIChatDialect(name="other").encode(request, model="m", stream=True)
+    assert b"reasoning_details" not in other
