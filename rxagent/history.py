@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic import ValidationError as PydanticError
+from pydantic_core import PydanticSerializationError
 
 from rxagent.errors import HistoryError, SnapshotError
 from rxagent.messages import Message
 from rxagent.snapshots import Snapshot
 
 __all__ = ["dump_messages", "dump_snapshot", "load_messages", "load_snapshot"]
+
+T = TypeVar("T")
 
 _Discriminated = Annotated[Message, Field(discriminator="role")]
 
@@ -32,9 +36,20 @@ def dump_messages(messages: Iterable[Message]) -> bytes:
         messages: Oldest first.
 
     Returns:
-        A JSON array as UTF-8; media as base64.
+        A JSON array as UTF-8; media as base64.  Half of a surrogate pair, which UTF-8
+        cannot say, becomes U+FFFD.
     """
-    return _HISTORY.dump_json(tuple(messages))
+    return _dumped(_HISTORY, tuple(messages))
+
+
+def _dumped(adapter: TypeAdapter[T], value: T) -> bytes:
+    try:
+        return adapter.dump_json(value)
+    except PydanticSerializationError:
+        plain = adapter.dump_python(value, mode="json")
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.encode()
 
 
 def load_messages(data: bytes | str) -> tuple[Message, ...]:
@@ -64,9 +79,10 @@ def dump_snapshot(snapshot: Snapshot) -> bytes:
         snapshot: Of a response with ``finish_reason="paused"``.
 
     Returns:
-        A JSON object as UTF-8; media as base64.
+        A JSON object as UTF-8; media as base64.  Half of a surrogate pair, which UTF-8
+        cannot say, becomes U+FFFD.
     """
-    return _SNAPSHOT.dump_json((snapshot,))[1:-1]
+    return _dumped(_SNAPSHOT, (snapshot,))[1:-1]
 
 
 def load_snapshot(data: bytes | str) -> Snapshot:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from rxagent.context import Context
+from rxagent.errors import RequestError
 from rxagent.messages import Message, UserMessage
 
 __all__ = ["ChatOptions", "ChatRequest", "JsonSchema", "Origin", "ToolSpec"]
@@ -44,6 +46,30 @@ class ToolSpec:
     parameters: JsonSchema
 
 
+_TEXT = ((str,), "a text")
+_NUMBER = ((int, float), "a number")
+_WHOLE = ((int,), "a whole number")
+_SWITCH = ((bool,), "true or false")
+_MAPPING = ((Mapping,), "a mapping")
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = MappingProxyType(
+    {
+        "model": _TEXT,
+        "temperature": _NUMBER,
+        "top_p": _NUMBER,
+        "max_tokens": _WHOLE,
+        "stop": ((tuple,), "a text or a tuple of texts"),
+        "seed": _WHOLE,
+        "tool_choice": _TEXT,
+        "parallel_tool_calls": _SWITCH,
+        "response_schema": _MAPPING,
+        "reasoning_effort": _TEXT,
+        "stream": _SWITCH,
+        "extra": _MAPPING,
+    }
+)
+"""What each option must be."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions:
     """How to answer.  ``None`` leaves it to the provider.
@@ -53,21 +79,25 @@ class ChatOptions:
         temperature: 0 is the least random.
         top_p: Nucleus sampling, 0 to 1.
         max_tokens: Longest answer, in tokens.
-        stop: Texts that end the answer.
+        stop: Texts that end the answer; one alone may be a plain string.
         seed: For repeatable sampling, where the provider can.
         tool_choice: ``"auto"``, ``"none"``, ``"required"`` or the name of a tool.
         parallel_tool_calls: False asks for one call at a time.
         response_schema: JSON Schema that the answer's text must meet.
         reasoning_effort: The provider's word, such as ``"low"``.
         stream: False asks for the whole answer in one piece; only the wire differs.
-        extra: Members added to the request body as they are.
+        extra: Members added to the request body as they are; ``tools`` stand behind
+            those of the request.
+
+    Raises:
+        RequestError: If a value is of the wrong type.
     """
 
     model: str | None = None
     temperature: float | None = None
     top_p: float | None = None
     max_tokens: int | None = None
-    stop: tuple[str, ...] | None = None
+    stop: tuple[str, ...] | str | None = None
     seed: int | None = None
     tool_choice: str | None = None
     parallel_tool_calls: bool | None = None
@@ -75,6 +105,19 @@ class ChatOptions:
     reasoning_effort: str | None = None
     stream: bool | None = None
     extra: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def __post_init__(self) -> None:
+        stop: object = self.stop
+        if isinstance(stop, str | list):  # one text is no tuple of letters
+            stop = (stop,) if isinstance(stop, str) else tuple(self.stop or ())
+            object.__setattr__(self, "stop", stop)
+        for name, (kinds, what) in _KINDS.items():
+            value: object = getattr(self, name)
+            is_wrong = isinstance(value, bool) and bool not in kinds
+            if value is not None and (is_wrong or not isinstance(value, kinds)):
+                raise RequestError(f"{name} must be {what}, not {value!r}")
+        if self.stop and not all(isinstance(each, str) for each in self.stop):
+            raise RequestError(f"stop must be texts, not {self.stop!r}")
 
     def merged(self, over: ChatOptions) -> ChatOptions:
         """Return these options with what ``over`` sets; ``extra`` merges by name."""

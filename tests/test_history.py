@@ -88,3 +88,17 @@ def test_what_cannot_be_read_is_an_error_that_says_where(
 ) -> None:
     with pytest.raises(HistoryError, match=says):
         load_messages(data)
+
+
+def test_half_of_a_surrogate_pair_is_dumped_as_what_stands_for_it() -> None:
+    messages = (
+        UserMessage.of("a\ud800", Image(data=b"\xff\x00")),
+        AssistantMessage.of(ToolCall(id="i", name="f", arguments="\ud83d")),
+    )
+
+    asked, said = load_messages(dump_messages(messages))
+
+    assert isinstance(asked, UserMessage)
+    assert isinstance(said, AssistantMessage)
+    assert asked.content == (Text(text="a\ufffd"), Image(data=b"\xff\x00"))
+    assert said.tool_calls[0].arguments == "\ufffd"

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import pytest
+
+from rxagent.errors import RequestError
 from rxagent.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from rxagent.requests import ChatOptions, ChatRequest
 
@@ -43,3 +46,29 @@ def test_the_entry_is_the_user_message_at_the_end() -> None:
     assert asked.entry is question
     assert later.entry is None
     assert ChatRequest(messages=()).entry is None
+
+
+def test_one_text_that_ends_the_answer_is_a_tuple_of_one() -> None:
+    assert ChatOptions(stop="END").stop == ("END",)
+    assert ChatOptions(stop=["a", "b"]).stop == ("a", "b")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("model", 1),
+        ("temperature", "hot"),
+        ("temperature", True),
+        ("max_tokens", 1.5),
+        ("stop", 7),
+        ("stop", (1,)),
+        ("parallel_tool_calls", "no"),
+        ("response_schema", "x"),
+        ("extra", [1]),
+    ],
+)
+def test_an_option_of_the_wrong_type_is_refused_by_its_name(
+    name: str, value: object
+) -> None:
+    with pytest.raises(RequestError, match=f"{name} must be"):
+        ChatOptions(**{name: value})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from reactivex import Observable
 
-from rxagent.errors import ConfigurationError
+from rxagent.errors import ConfigurationError, RequestError
 from rxagent.events import ChatEvent
 from rxagent.models._answer import answer
 from rxagent.models._http import Client, Http
@@ -96,8 +96,13 @@ class GeminiChat:
 
 def _path(request: ChatRequest, *, model: str) -> str:
     name = request.options.model or model
-    if not name.startswith(("models/", "tunedModels/")):
-        name = f"models/{name}"
+    kind, slash, rest = name.partition("/")
+    if not (slash and kind in ("models", "tunedModels")):
+        kind, rest = "models", name
+    try:
+        quoted = quote(rest, safe="")  # so that no name leads elsewhere
+    except UnicodeEncodeError:
+        raise RequestError(f"the model name {name!r} is no text") from None
     streams = request.options.stream is not False
     method = "streamGenerateContent?alt=sse" if streams else "generateContent"
-    return f"/v1beta/{quote(name)}:{method}"
+    return f"/v1beta/{kind}/{quoted}:{method}"

@@ -52,10 +52,10 @@ def strict_arguments(text: str) -> str:
         refuse a history with broken JSON for ever: ``{"INVALID_JSON": text}``.
     """
     try:
-        if is_object(from_json(text, allow_inf_nan=False)):
+        if is_object(_finite(text)):
             return text
     except (ValueError, TypeError):
-        pass  # blank, broken, or with half of a surrogate pair
+        pass  # blank, broken, with half of a surrogate pair, or beyond all numbers
     try:
         return dump_json(parse_arguments(text)).decode()
     except ValueError:
@@ -64,11 +64,18 @@ def strict_arguments(text: str) -> str:
 
 def _load_strict(text: str) -> object:
     try:
-        return from_json(text, allow_inf_nan=False)
+        return _finite(text)
     except (ValueError, TypeError):
         # json.loads reads lone halves of surrogate pairs, which dump_json mends; and
         # where there is more wrong, its position counts characters, not bytes.
         return from_json(dump_json(load_json(text)))
+
+
+def _finite(text: str) -> object:
+    """Decode JSON whose numbers can be said again: 1e999 is read as infinite."""
+    value = from_json(text, allow_inf_nan=False)
+    dump_json(value)
+    return value
 
 
 def _kind(value: object) -> str:

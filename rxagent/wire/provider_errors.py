@@ -21,10 +21,16 @@ from rxagent.errors import (
     ServerError,
 )
 from rxagent.wire.complaint import Complaint, complaint_of, read_complaint
+from rxagent.wire.json_text import is_array, is_object
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.surrogates import join_surrogates
 
-__all__ = ["error_of_payload", "error_of_response"]
+__all__ = [
+    "error_of_end",
+    "error_of_payload",
+    "error_of_response",
+    "reported_error",
+]
 
 _REQUEST_ID = ("request-id", "x-request-id")  # headers: Anthropic's, then OpenAI's
 _LONGEST = 1000  # characters of the provider's words in a message
@@ -86,6 +92,7 @@ _STATUS_OF_WORD = {
     "internal": 500,
     "internal_error": 500,
     "api_error": 500,
+    "insufficient_system_resource": 503,
     "service_unavailable": 503,
     "timeout_error": 504,
     "unavailable": 503,
@@ -93,6 +100,19 @@ _STATUS_OF_WORD = {
     "vector_store_timeout": 504,
     "overloaded_error": 529,
     "overloaded": 529,
+}
+
+# How a generation ends that has broken off, whoever says it: DeepSeek and Z.ai, Mistral
+# and OpenRouter, vLLM and SGLang, and Cohere.
+_BROKEN_OFF = {
+    "abort",
+    "aborted",
+    "cancelled",
+    "error",
+    "error_limit",
+    "insufficient_system_resource",
+    "network_error",
+    "timeout",
 }
 
 
@@ -166,6 +186,43 @@ def _moved(status: int, headers: Mapping[str, str]) -> str | None:
     return f"redirects are not followed; it points to {place}, so check base_url"
 
 
+def reported_error(provider: str, payload: object) -> ModelError | None:
+    """Make the error that JSON reports where an answer should be; ``None`` if none.
+
+    Args:
+        provider: Whose answer it is.
+        payload: What came: an object with ``error``, or an array of such.
+    """
+    first = payload[0] if is_array(payload) and payload else payload
+    if is_object(first) and first.get("error"):
+        return error_of_payload(provider, payload)
+    return None
+
+
+def error_of_end(provider: str, reason: str | None) -> ModelError | None:
+    """Make the error of an answer that ends in the middle, for a reason of theirs.
+
+    Args:
+        provider: Whose answer it is.
+        reason: Its word for why the answer has ended.
+
+    Returns:
+        An error that may be retried; ``None`` if the answer has ended well.
+    """
+    if reason is None or reason.lower() not in _BROKEN_OFF:
+        return None
+    broken = Complaint(message="the generation broke off", code=reason)
+    error = _error(
+        provider,
+        broken,
+        status=None,
+        said=f"the answer of {provider} is no whole one",
+        retry_after=None,
+    )
+    error.retryable = True
+    return error
+
+
 def _phrase(status: int) -> str:
     try:
         return f"{status} {HTTPStatus(status).phrase}"
@@ -200,14 +257,15 @@ def _error(
     ]
     about = f" ({join_surrogates(', '.join(named))})" if named else ""
     told = f": {words}" if words else ""
+    code = complaint.code
     return family(
         f"{said}{told}{about}{'; ' + hint if hint else ''}",
         provider=provider,
         status=status,
-        code=complaint.code,
+        code=join_surrogates(code) if code else code,
         retry_after_s=retry_after,
         retryable=retryable,
-        request_id=request_id,
+        request_id=join_surrogates(request_id) if request_id else request_id,
     )
 
 

@@ -240,9 +240,7 @@ def test_an_advisor_that_asks_again_gets_a_budget_of_its_own() -> None:
     assert (response.text, ran) == ("four", ["b"])
 
 
-def test_a_chain_is_folded_when_built_and_a_list_changed_later_is_not_it() -> (
-    None
-):
+def test_a_chain_is_folded_when_built_and_a_list_changed_later_is_not_it() -> None:
     """M-8: who changes advisors builds another agent; the old one stays as it was."""
     seen: list[str] = []
 

@@ -96,7 +96,8 @@ def check_wire(case: Case, cutting: Cutting) -> None:
     check(retries, len(requests) - 1, "$.automatic_retries")
     if "tool_executions" in expect:
         names = {call["name"] for call in told["tool_calls"]}
-        runs = asyncio.run(_run_tools(case, case.answers(cutting), names))
+        runs, error = asyncio.run(_run_tools(case, case.answers(cutting), names))
+        check_error(expect.get("error"), error)
         check(expect["tool_executions"], runs, "$.tool_executions")
     if "next_request" in expect:
         _check_next(expect["next_request"], outcome)
@@ -205,7 +206,9 @@ async def _ask(case: Case, answers: list[Answer]) -> tuple[Outcome, list[Json]]:
     return outcome, transport.requests
 
 
-async def _run_tools(case: Case, answers: list[Answer], names: set[str]) -> list[Json]:
+async def _run_tools(
+    case: Case, answers: list[Answer], names: set[str]
+) -> tuple[list[Json], Exception | None]:
     """What a tool loop runs of the answer: a recording tool under each name."""
     runs: list[Json] = []
 
@@ -222,11 +225,10 @@ async def _run_tools(case: Case, answers: list[Answer], names: set[str]) -> list
         model = _model(case, client)
         agent = Agent(model, tools=[recording(name) for name in sorted(names)])
         outcome = await listen(agent.stream("hi"))
-    assert outcome.error is None, outcome.error
     for body in transport.requests:
         neutral = neutral_messages(body, case.protocol)
         check_invariants(["paired-tools", "valid-json-args"], neutral)
-    return runs
+    return runs, outcome.error
 
 
 def _dialect(options: Json) -> OpenAIChatDialect:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-__all__ = ["check"]
+__all__ = ["check", "matches"]
 
 _REST = "$rest"
 
@@ -56,13 +56,13 @@ def _check_items(expected: list[Any], found: list[Any], where: str) -> None:
 def _holds(name: str, argument: Any, found: Any, where: str) -> bool:
     match name:
         case "$any":
-            return any(_matches(each, found) for each in argument)
+            return any(matches(each, found) for each in argument)
         case "$all":
             for each in argument:
                 check(each, found, where)
             return True
         case "$not":
-            return not _matches(argument, found)
+            return not matches(argument, found)
         case "$absent":
             return (found is None) is argument
         case "$len":
@@ -102,7 +102,8 @@ def _text_holds(name: str, argument: Any, found: Any, where: str) -> bool:
             raise ValueError(f"there is no matcher {name}")
 
 
-def _matches(expected: Any, found: Any) -> bool:
+def matches(expected: Any, found: Any) -> bool:
+    """Whether `check` would pass."""
     try:
         check(expected, found)
     except AssertionError:

@@ -105,8 +105,33 @@ def test_an_error_is_compared_member_by_member() -> None:
             check_wire(
                 wire({"error": {**ERROR, name: value}}, BODY, status=400), "as cut"
             )
-    with pytest.raises(AssertionError, match="no error was expected"):
+    with pytest.raises(AssertionError, match="was to be None"):
         check_wire(wire({"error": None}, BODY, status=400), "as cut")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"kind": {"$regex": "."}},
+        {"kind": {"$any": ["server", "bad_request"]}, "status": {"$lte": 499}},
+        {"message_contains": {"$regex": "No .$"}},
+        {"$any": [None, {"kind": "bad_request", "message_contains": "No x"}]},
+        {"$not": None},
+    ],
+)
+def test_an_error_may_be_compared_by_matchers(error: Json) -> None:
+    check_wire(wire({"error": error}, BODY, status=400), "as cut")
+    with pytest.raises(AssertionError):
+        check_wire(wire({"error": {"$not": error}}, BODY, status=400), "as cut")
+
+
+def test_an_answer_that_breaks_off_runs_no_tool() -> None:
+    piece = json.dumps({"choices": [{"delta": {"tool_calls": CALLS}}]})
+    expect: Json = {"tool_executions": [], "error": {"kind": "truncated"}}
+
+    check_wire(wire(expect, f"data: {piece}\n\n"), "as cut")
+    with pytest.raises(AssertionError):
+        check_wire(wire({**expect, "error": None}, f"data: {piece}\n\n"), "as cut")
 
 
 def test_a_lost_connection_is_an_error_behind_what_came() -> None:

@@ -14,17 +14,23 @@ from rxagent.errors import ConfigurationError, NoJsonError
 from rxagent.models._answer import Dialect
 from rxagent.requests import ChatRequest
 from rxagent.tools import Tool
-from rxagent.wire import AnthropicDialect, OpenAIChatDialect, extract_json
-from tests.cases.case import Case, Cutting, Json
+from rxagent.wire import (
+    AnthropicDialect,
+    GeminiDialect,
+    OpenAIChatDialect,
+    extract_json,
+)
+from tests.cases.case import Case, Cutting
 from tests.cases.gaps import NotSupportedError
 from tests.cases.invariants import check_invariants, neutral_messages, strings
-from tests.cases.matchers import check
+from tests.cases.matchers import check, matches
 from tests.cases.words import check_error, message_of
 
 __all__ = ["check_json_extract", "check_names", "check_render"]
 
 _DIALECTS: dict[str, Callable[..., Dialect]] = {
     "anthropic-messages": AnthropicDialect,
+    "google-generate": GeminiDialect,
     "openai-chat": OpenAIChatDialect,
 }
 
@@ -39,26 +45,33 @@ def check_render(case: Case, cutting: Cutting) -> None:
     request = ChatRequest(messages=messages)
     body = json.loads(dialect.encode(request, model="m", stream=True))
     expect = dict(case.expect)
-    check(expect.pop("messages", body["messages"]), body["messages"], "$.messages")
+    sent = body["contents" if case.protocol == "google-generate" else "messages"]
+    check(expect.pop("messages", sent), sent, "$.messages")
     neutral = neutral_messages(body, case.protocol)
     check_invariants(expect.pop("invariants", []), neutral)
     if expect.pop("no_empty_text_blocks", False):
-        assert "" not in {*_texts(body["messages"])}, body["messages"]
+        assert "" not in {*_texts(body)}, body
     if text := expect.pop("contains_text", ""):
-        assert any(text in each for each in strings(body["messages"])), text
+        wanted = {"$contains": text} if isinstance(text, str) else text
+        assert any(matches(wanted, each) for each in strings(body)), text
     if expect:
         raise NotSupportedError(f"this reader does not know {expect.keys()}")
 
 
-def _texts(messages: list[Json]) -> Iterator[str]:
-    """The texts of messages and of their blocks."""
-    for message in messages:
-        content = message["content"]
-        for block in [content] if isinstance(content, str) else content or ():
-            if isinstance(block, str):
-                yield block
-            elif block["type"] == "text":
-                yield block["text"]
+def _texts(value: Any) -> Iterator[str]:
+    """The texts of messages, instructions and blocks, whatever they are called."""
+    match value:
+        case dict():
+            for name, member in value.items():
+                if name in ("text", "content", "system") and isinstance(member, str):
+                    yield member
+                else:
+                    yield from _texts(member)
+        case list():
+            for item in value:
+                yield from _texts(item)
+        case _:
+            return
 
 
 def check_json_extract(case: Case, cutting: Cutting) -> None:

@@ -13,6 +13,7 @@ from rxagent.errors import (
     ModelConnectionError,
     ModelError,
     RateLimitError,
+    RequestError,
     TruncatedStreamError,
 )
 from rxagent.events import ChatEvent, Finished, TextDelta
@@ -139,6 +140,27 @@ def test_a_name_of_a_model_is_a_part_of_the_address(model: str, path: str) -> No
         ask(model_of(server), ChatRequest(messages=REQUEST.messages, options=options))
 
     assert server.asked[0].path == path
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "models/../../x", "a?b#c", "tunedModels/../x"]
+)
+def test_no_name_of_a_model_leads_elsewhere(name: str) -> None:
+    with ChatServer(said("x")) as server:
+        ask(model_of(server, model=name))
+
+        path = server.asked[0].path
+    assert path.startswith(("/v1beta/models/", "/v1beta/tunedModels/"))
+    assert path.count("/") == 3
+    assert path.endswith(":streamGenerateContent?alt=sse")
+
+
+def test_a_name_of_a_model_that_is_no_text_is_refused() -> None:
+    with (
+        ChatServer(said("x")) as server,
+        pytest.raises(RequestError, match="no text"),
+    ):
+        ask(model_of(server, model="\ud800"))
 
 
 def test_the_key_is_in_a_header_and_not_in_the_address() -> None:

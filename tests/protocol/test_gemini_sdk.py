@@ -406,7 +406,8 @@ def test_every_reason_of_the_sdk_ends_an_answer_in_its_own_way() -> None:
     assert reasons == {
         "stop": {"STOP"},
         "length": {"MAX_TOKENS", "CONTINUATION"},
-        "unknown": {"OTHER", "IMAGE_OTHER", "NO_IMAGE", "TOO_MANY_TOOL_CALLS"},
+        "unknown": {"OTHER", "IMAGE_OTHER", "NO_IMAGE"},
+        "ProviderStreamError": {"TOO_MANY_TOOL_CALLS"},
         "TruncatedStreamError": {"FINISH_REASON_UNSPECIFIED"},
         "BadRequestError": {"MISSING_THOUGHT_SIGNATURE"},
         "MalformedResponseError": {

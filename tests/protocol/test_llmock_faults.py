@@ -349,7 +349,7 @@ def test_a_broken_tool_call_runs_nothing_and_the_model_hears_why(
     assert done.message.is_error
     assert says in done.message.text
     sent = llmock.last_request.body["messages"]
-    assert sent[-1]["content"] == done.message.text
+    assert sent[-1]["content"] == f"Error: {done.message.text}"
     assert sent[-1]["tool_call_id"] == sent[-2]["tool_calls"][0]["id"]
 
 

@@ -312,4 +312,6 @@ def test_a_broken_tool_call_runs_nothing_and_the_model_hears_why(
     assert heard.response.text
     [done] = [each for each in heard.events if isinstance(each, ToolFinished)]
     assert done.message.is_error
-    assert llmock.last_request.body["input"][-1]["output"] == done.message.text
+    assert (
+        llmock.last_request.body["input"][-1]["output"] == f"Error: {done.message.text}"
+    )

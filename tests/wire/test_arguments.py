@@ -63,3 +63,14 @@ def test_any_text_travels_as_an_object(text: str) -> None:
     strict = strict_arguments(text)
 
     assert isinstance(json.loads(strict.encode()), dict)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":1e999}', '{"a":[-1E400]}', f'{{"a":{9:0<400}.0}}']
+)
+def test_a_number_beyond_all_floats_is_refused_and_travels_inside_an_object(
+    text: str,
+) -> None:
+    with pytest.raises(ArgumentsError, match="Out of range"):
+        parse_arguments(text)
+    assert json.loads(strict_arguments(text)) == {"INVALID_JSON": text}

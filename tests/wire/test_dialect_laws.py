@@ -281,3 +281,23 @@ def test_work_that_is_done_again_is_counted(way: str) -> None:
             reader.feed(piece)
 
     assert work_of(lambda: read(400)) > 3 * work_of(lambda: read(200))
+
+
+@pytest.mark.parametrize(
+    ("name", "good"),
+    [
+        ("AnthropicDialect", b"end_turn"),
+        ("OllamaDialect", b"stop"),
+        ("OpenAIChatDialect", b"stop"),
+    ],
+)
+def test_an_answer_that_ends_in_an_error_is_none(name: str, good: bytes) -> None:
+    spoken = DIALECTS[name]
+    data = b"".join(frames(spoken, [Part("text", ["half"])]))
+    assert data.count(b'"%b"' % good) == 1
+
+    events, error = decode(spoken, [data.replace(b'"%b"' % good, b'"error"')])
+
+    assert [type(event) for event in events] == [TextDelta]
+    assert error is not None
+    assert error.retryable

@@ -18,7 +18,11 @@ from rxagent.errors import (
     ServerError,
 )
 from rxagent.wire import OpenAIChatDialect
-from rxagent.wire.provider_errors import error_of_payload, error_of_response
+from rxagent.wire.provider_errors import (
+    error_of_payload,
+    error_of_response,
+    reported_error,
+)
 
 NOW = datetime(2026, 10, 21, 7, 28, tzinfo=UTC)
 
@@ -292,3 +296,18 @@ def test_a_provider_may_know_better_what_to_do() -> None:
     )
 
     assert str(error) == "p answered 404 Not Found: no such thing; ask in the garage"
+
+
+def test_every_word_of_an_error_fits_utf_8() -> None:
+    half = "\ud800"
+    told = error_of_payload("p", {"error": {"code": half, "message": half}})
+
+    assert told.code == "\ufffd"
+    str(told).encode()
+
+
+@pytest.mark.parametrize("payload", [[1, 2, 3], 7, None, []])
+def test_a_body_that_says_nothing_of_an_error_is_no_report_of_one(
+    payload: object,
+) -> None:
+    assert reported_error("p", payload) is None

@@ -11,7 +11,7 @@ from rxagent.wire.anthropic.blocks import Block, OpaqueBlock, PlainBlock, ToolBl
 from rxagent.wire.anthropic.delivery import Delivery
 from rxagent.wire.anthropic.usage import UsageCounter
 from rxagent.wire.json_text import dump_json, is_array, is_object
-from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.provider_errors import error_of_end, error_of_payload
 
 __all__ = ["EventReader"]
 
@@ -114,11 +114,17 @@ class EventReader:
         self.is_over = True
 
     def finish(self, out: list[ChatEvent]) -> None:
-        """Append what waited, and the response of the whole answer."""
+        """Append what waited, and the response of the whole answer.
+
+        Raises:
+            ModelError: If the generation broke off.
+        """
         for number in list(self._blocks):
             self._stop(number, out)
         self._answer.close_part(out)
         raw = self.stop_reason
+        if error := error_of_end(self._provider, raw):
+            raise error
         reason = _FINISH_REASONS.get(raw or "", "unknown")
         cut_off = reason in ("length", "refusal")
         message = self._answer.message(truncated=cut_off)

@@ -25,6 +25,7 @@ from rxagent.messages import (
 )
 from rxagent.wire.arguments import strict_arguments
 from rxagent.wire.json_text import dump_json, load_json
+from rxagent.wire.media import in_bytes
 from rxagent.wire.names import wire_name
 
 __all__ = ["encode_blocks"]
@@ -117,7 +118,7 @@ def _wire_id(call_id: str) -> str:
 
 
 def _media(parts: tuple[UserPart, ...], where: str) -> Iterator[_Block]:
-    for part in parts:
+    for part in map(in_bytes, parts):
         match part:
             case Text():
                 if part.text.strip():

@@ -120,6 +120,11 @@ class RequestEncoder:
         elif effort:
             thinking = {"type": "disabled" if effort == "none" else "adaptive"}
         limit = options.max_tokens
+        if limit is not None and budget and limit <= budget:
+            raise RequestError(
+                f"max_tokens is {limit} and the thinking budget {budget}, and thinking "
+                "counts; ask for more tokens than the budget, or for a smaller budget"
+            )
         head: dict[str, object] = {
             "max_tokens": self.max_tokens + budget if limit is None else limit
         }

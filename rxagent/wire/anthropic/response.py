@@ -8,7 +8,7 @@ from rxagent.events import ChatEvent
 from rxagent.wire.answer_decoder import AnswerDecoder
 from rxagent.wire.anthropic.events import EventReader
 from rxagent.wire.json_text import is_object, load_json
-from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.provider_errors import error_of_payload, reported_error
 from rxagent.wire.repeated_chunk import RepeatedChunk
 from rxagent.wire.sse import SseDecoder, SseEvent
 
@@ -101,7 +101,8 @@ class AnthropicDecoder(AnswerDecoder[EventReader]):
                 raise self._faults.truncated("within its JSON") from None
             message = self._unusual_whole(text)
         if not is_object(message):
-            raise error_of_payload(self._provider, message)
+            told = reported_error(self._provider, message)
+            raise told or self._faults.malformed(text)
         self._reader.read_whole(message, out)
 
     def _unusual_whole(self, text: str) -> object:

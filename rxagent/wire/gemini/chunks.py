@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
 from pydantic_core import from_json
 
-from rxagent.errors import BadRequestError, MalformedResponseError, ModelError
+from rxagent.errors import (
+    BadRequestError,
+    MalformedResponseError,
+    ModelError,
+    ProviderStreamError,
+)
 from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
 from rxagent.messages import Opaque
 from rxagent.requests import ChatRequest
@@ -51,6 +57,11 @@ _FINISH_REASONS: dict[str, FinishReason] = {
 _FAILURES: dict[str, tuple[type[ModelError], bool, str]] = {
     "MALFORMED_FUNCTION_CALL": (MalformedResponseError, True, "ask again"),
     "MALFORMED_RESPONSE": (MalformedResponseError, True, "ask again"),
+    "TOO_MANY_TOOL_CALLS": (
+        ProviderStreamError,
+        True,
+        "ask again, or for less at a time",
+    ),
     "UNEXPECTED_TOOL_CALL": (
         MalformedResponseError,
         True,
@@ -139,7 +150,7 @@ class ChunkReader:
         """
         for channel, text in self._joiner.flush() if self._joiner else ():
             self._append(channel, text, out)
-        out.extend(self._calls.close())
+        self._read_calls(self._calls.close, out)
         raw = self.finish_reason
         reason = _FINISH_REASONS.get(raw or "", "unknown")
         if self._is_blocked:
@@ -256,8 +267,13 @@ class ChunkReader:
     def _call(self, call: dict[str, object], out: list[ChatEvent]) -> None:
         if self._joiner:
             call = from_json(self._json(call))  # a half in it is U+FFFD
+        self._read_calls(lambda: self._calls.read(call), out)
+
+    def _read_calls(
+        self, read: Callable[[], Iterable[ChatEvent]], out: list[ChatEvent]
+    ) -> None:
         try:
-            out.extend(self._calls.read(call))
+            out.extend(read())
         except ValueError as error:
             raise MalformedResponseError(
                 f"{self._dialect} sent a call that {error}", provider=self._dialect

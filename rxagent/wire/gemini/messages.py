@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from urllib.parse import urlsplit
 
 from rxagent.errors import RequestError
 from rxagent.messages import (
@@ -21,12 +22,25 @@ from rxagent.messages import (
 )
 from rxagent.wire.arguments import strict_arguments
 from rxagent.wire.json_text import dump_json, is_object, load_json
+from rxagent.wire.media import in_bytes
 from rxagent.wire.names import wire_name
 
 __all__ = ["NO_ID", "encode_message"]
 
 NO_ID = "gemini-call-"
 """How the id of a call begins that Gemini gave none, and so must not get one back."""
+
+_NOT_SAID = "image/png"  # the default of a picture
+_PICTURES = {
+    "avif": "image/avif",
+    "gif": "image/gif",
+    "heic": "image/heic",
+    "heif": "image/heif",
+    "jpeg": "image/jpeg",
+    "jpg": "image/jpeg",
+    "webp": "image/webp",
+}
+"""What a picture is by the suffix of its address."""
 
 _SIGNATURE = "thoughtSignature"
 
@@ -125,12 +139,22 @@ def _is_blank(part: UserPart) -> bool:
 
 
 def _user_part(part: UserPart) -> dict[str, object]:
+    part = in_bytes(part)
     match part:
         case Text():
             return {"text": part.text}
         case Image() | Audio() | File():
+            if part.url is not None:
+                return {"fileData": {"mimeType": _kind(part), "fileUri": part.url}}
+            assert part.data is not None
             kind = {"mimeType": part.media_type}
-            if part.data is None:
-                return {"fileData": {**kind, "fileUri": part.url}}
             data = b64encode(part.data).decode()
             return {"inlineData": {**kind, "data": data}}
+
+
+def _kind(part: Image | Audio | File) -> str:
+    """The media type: of a picture that is said to be no other, its suffix knows."""
+    if part.url is None or part.media_type != _NOT_SAID:
+        return part.media_type
+    suffix = urlsplit(part.url).path.rpartition(".")[2].lower()
+    return _PICTURES.get(suffix, part.media_type)

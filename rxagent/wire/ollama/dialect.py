@@ -40,7 +40,7 @@ class OllamaDialect:
         Raises:
             RequestError: If the format cannot express the request.
         """
-        return encode_request(request, model=model, stream=stream)
+        return encode_request(request, dialect=self.name, model=model, stream=stream)
 
     def decoder(self, request: ChatRequest, *, content_type: str) -> OllamaDecoder:
         """Return what makes events of the body of a successful response.

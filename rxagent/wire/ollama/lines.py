@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeGuard
 
 from rxagent.errors import MalformedResponseError
 from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
@@ -11,7 +11,7 @@ from rxagent.responses import ChatResponse, FinishReason
 from rxagent.usage import Usage
 from rxagent.wire.assembly import AnswerAssembler
 from rxagent.wire.json_text import dump_json, is_array, is_object
-from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.provider_errors import error_of_end, error_of_payload
 from rxagent.wire.surrogates import SurrogateJoiner, join_surrogates
 from rxagent.wire.usage import UsageMeter, UsageReport
 
@@ -66,7 +66,7 @@ class LineReader:
         if line.get("done") is True:
             self.has_begun = self.is_done = True
             reason = line.get("done_reason")
-            self._done_reason = reason if isinstance(reason, str) and reason else None
+            self._done_reason = join_surrogates(reason) if _is_word(reason) else None
             self._meter.report(
                 UsageReport(
                     prompt_tokens=_count(line, "prompt_eval_count"),
@@ -83,9 +83,15 @@ class LineReader:
             out.append(self._kind(text=piece, origin=self._origin))
 
     def finish(self, out: list[ChatEvent]) -> None:
-        """Append what waited, and the response of the whole answer."""
+        """Append what waited, and the response of the whole answer.
+
+        Raises:
+            ModelError: If the generation broke off.
+        """
         for channel, piece in self._joiner.flush() if self._joiner else ():
             self._append(channel, piece, out)
+        if error := error_of_end(self._provider, self._done_reason):
+            raise error
         reason = _FINISH_REASONS.get(self._done_reason or "", "unknown")
         message = self._answer.message(truncated=reason == "length")
         if message.tool_calls and reason != "length":
@@ -129,7 +135,9 @@ class LineReader:
         if not (isinstance(name, str) and name):
             raise self._malformed("the name of a tool", name)
         arguments = function.get("arguments")
-        if not isinstance(arguments, str):
+        if isinstance(arguments, str):
+            arguments = join_surrogates(arguments)
+        else:
             arguments = self._json({} if arguments is None else arguments)
         # Each is whole, and older servers call all of them number 0.
         delta = self._answer.call(
@@ -174,6 +182,10 @@ class LineReader:
             "is base_url an Ollama server?",
             provider=self._provider,
         )
+
+
+def _is_word(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value != ""
 
 
 def _count(line: dict[str, object], name: str) -> int | None:

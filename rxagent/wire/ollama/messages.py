@@ -9,6 +9,7 @@ from rxagent.messages import (
     AssistantMessage,
     Image,
     Message,
+    Reasoning,
     SystemMessage,
     Text,
     ToolCall,
@@ -18,16 +19,22 @@ from rxagent.messages import (
 )
 from rxagent.wire.arguments import strict_arguments
 from rxagent.wire.json_text import dump_json, load_json
+from rxagent.wire.media import in_bytes
+from rxagent.wire.tool_results import told_text
 
 __all__ = ["encode_message"]
 
 
-def encode_message(message: Message) -> bytes:
+def encode_message(message: Message, *, dialect: str) -> bytes:
     """Encode a message.
 
     Pictures stand beside the text, so their place in it is lost; Ollama puts them
-    where the model wants them.  What the model thought goes back to it, and its
-    template decides how much of that it sees.
+    where the model wants them.  What the model thought goes back to it, unless another
+    provider has signed it, and its template decides how much of that it sees.
+
+    Args:
+        message: Of anybody.
+        dialect: Whose signed reasoning is sent.
 
     Returns:
         A JSON object; nothing for an assistant message with nothing to send.
@@ -45,21 +52,27 @@ def encode_message(message: Message) -> bytes:
                 {
                     "role": "tool",
                     **_content(message),
+                    "content": told_text(message),
                     "tool_name": message.name,
                     "tool_call_id": message.tool_call_id,
                 }
             )
         case AssistantMessage():
-            return _assistant(message)
+            return _assistant(message, dialect)
 
 
-def _assistant(message: AssistantMessage) -> bytes:
+def _assistant(message: AssistantMessage, dialect: str) -> bytes:
     text, calls = message.text or message.refusal, message.tool_calls
     if not (text or calls):
         return b""
     body: dict[str, object] = {"role": "assistant", "content": text}
-    if message.reasoning:
-        body["thinking"] = message.reasoning
+    thoughts = [
+        part.text
+        for part in message.content
+        if isinstance(part, Reasoning) and part.dialect in (None, dialect)
+    ]
+    if thought := "".join(thoughts):
+        body["thinking"] = thought
     if calls:
         body["tool_calls"] = [_call(call, index) for index, call in enumerate(calls)]
     return dump_json(body)
@@ -82,6 +95,7 @@ def _content(message: UserMessage | ToolMessage) -> dict[str, object]:
 
 
 def _image(part: UserPart) -> str:
+    part = in_bytes(part)
     if not isinstance(part, Image):
         raise RequestError(
             f"Ollama takes text and pictures, and the message holds {part.type}; "

@@ -8,14 +8,13 @@ from typing import cast
 from rxagent.errors import RequestError
 from rxagent.messages import Message, SystemMessage
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
+from rxagent.wire.extra import with_extra
 from rxagent.wire.joined import encoded_once, joined
 from rxagent.wire.json_text import dump_json
 from rxagent.wire.ollama.messages import encode_message
 from rxagent.wire.turns import in_turns, instructions
 
 __all__ = ["encode_request"]
-
-_KEY = "ollama"
 
 # Its own levels, and OpenAI's words as Ollama's compatible endpoint reads them.
 _THINK: dict[str, bool | str] = {
@@ -29,11 +28,14 @@ _THINK: dict[str, bool | str] = {
 }
 
 
-def encode_request(request: ChatRequest, *, model: str, stream: bool) -> bytes:
+def encode_request(
+    request: ChatRequest, *, dialect: str, model: str, stream: bool
+) -> bytes:
     """Return the body of a request.
 
     Args:
         request: What to ask.
+        dialect: Whose signed reasoning is sent back.
         model: Used if the request's options name none.
         stream: Whether the answer shall come in pieces.
 
@@ -45,24 +47,32 @@ def encode_request(request: ChatRequest, *, model: str, stream: bool) -> bytes:
         head = dump_json(members)
     except (ValueError, TypeError) as error:
         raise RequestError(f"the options are not JSON: {error}") from None
-    messages = joined(request.messages, key=_KEY, encode=_messages)
+    messages = joined(
+        request.messages,
+        key=f"ollama {dialect}",
+        encode=lambda some: _messages(some, dialect),
+    )
     if not messages:
         raise RequestError("there is no message to send")
     return b'%b,"messages":[%b]}' % (head[:-1], messages)
 
 
-def _messages(messages: tuple[Message, ...]) -> Iterable[bytes]:
+def _messages(messages: tuple[Message, ...], dialect: str) -> Iterable[bytes]:
     """The messages on the wire: instructions first, results behind their calls."""
     if text := instructions(messages):
-        yield encode_message(SystemMessage.of(text))
+        yield encode_message(SystemMessage.of(text), dialect=dialect)
     for message in in_turns(messages):
-        if encoded := _encoded(message):
+        if encoded := _encoded(message, dialect):
             yield encoded
 
 
-def _encoded(message: Message) -> bytes:
+def _encoded(message: Message, dialect: str) -> bytes:
     """The bytes of a message; none if there is nothing to send."""
-    return encoded_once(message, key=_KEY, encode=lambda: encode_message(message))
+    return encoded_once(
+        message,
+        key=f"ollama {dialect}",
+        encode=lambda: encode_message(message, dialect=dialect),
+    )
 
 
 def _head(request: ChatRequest, *, model: str, stream: bool) -> dict[str, object]:
@@ -92,7 +102,7 @@ def _head(request: ChatRequest, *, model: str, stream: bool) -> dict[str, object
         raise RequestError(f"extra['options'] must be a mapping, got {more!r}")
     if sampling or more:
         head["options"] = {**sampling, **cast("Mapping[str, object]", more)}
-    return head | extra
+    return with_extra(head, extra)
 
 
 def _think(effort: str) -> bool | str:

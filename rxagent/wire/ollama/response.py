@@ -12,10 +12,12 @@ from rxagent.wire.answer_body import AnswerFaults, and_raise
 from rxagent.wire.json_text import is_object, load_json
 from rxagent.wire.ndjson import NdjsonDecoder
 from rxagent.wire.ollama.lines import LineReader
+from rxagent.wire.provider_errors import reported_error
 from rxagent.wire.repeated_chunk import RepeatedChunk
 
 __all__ = ["OllamaDecoder", "piece_in"]
 
+_DATA = "data:"
 _PIECES = ("content", "thinking")
 
 
@@ -123,7 +125,8 @@ class OllamaDecoder:
 
     def _value(self, value: object, text: str, out: list[ChatEvent]) -> None:
         if not is_object(value):
-            raise self._faults.malformed(text)
+            error = reported_error(self._faults.provider, value)
+            raise error or self._faults.malformed(text)
         self._last = text
         before = len(out)
         self._reader.read(value, out)
@@ -131,13 +134,17 @@ class OllamaDecoder:
             self._repeated.learn(text, value)
 
     def _unusual(self, text: str) -> object:
-        """JSON with halves of surrogate pairs, or no JSON at all."""
+        """JSON with halves of surrogate pairs, an error, or no JSON at all."""
         try:
-            value = load_json(text)
+            # A gateway may put its errors into an event stream.
+            value = load_json(text.removeprefix(_DATA))
         except ValueError:
             if not self._last and text.startswith("<"):
                 raise self._faults.no_answer("HTML") from None
             raise self._faults.malformed(text) from None
+        if text.startswith(_DATA):
+            error = reported_error(self._faults.provider, value)
+            raise error or self._faults.malformed(text)
         self._reader.expect_surrogates()
         return value
 

@@ -8,10 +8,16 @@ from rxagent.errors import MalformedResponseError
 from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
 from rxagent.messages import AssistantMessage, Opaque
 from rxagent.requests import ChatRequest
-from rxagent.responses import ChatResponse, FinishReason
+from rxagent.responses import ChatResponse
 from rxagent.usage import Usage
 from rxagent.wire.assembly import AnswerAssembler
 from rxagent.wire.json_text import dump_json, is_array, is_object
+from rxagent.wire.openai_chat.endings import ending
+from rxagent.wire.openai_chat.reasoning_details import (
+    MEMBER,
+    ReasoningDetails,
+    text_of_details,
+)
 from rxagent.wire.openai_chat.usage import usage_report
 from rxagent.wire.provider_errors import error_of_payload
 from rxagent.wire.surrogates import SurrogateJoiner, join_surrogates
@@ -21,22 +27,6 @@ from rxagent.wire.usage import UsageMeter
 __all__ = ["ChunkReader"]
 
 _Channel: TypeAlias = Literal["text", "reasoning", "refusal"]
-
-_FINISH_REASONS: dict[str, FinishReason] = {
-    "stop": "stop",
-    "eos": "stop",
-    "eos_token": "stop",
-    "stop_sequence": "stop",
-    "end_turn": "stop",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-    "tool_use": "tool_calls",
-    "length": "length",
-    "model_length": "length",
-    "max_tokens": "length",
-    "content_filter": "content_filter",
-    "refusal": "refusal",
-}
 
 
 class ChunkReader:
@@ -67,6 +57,7 @@ class ChunkReader:
         self._answer = AnswerAssembler(request.origin)
         # Calls by their index, which may be missing.
         self._joiner: SurrogateJoiner[_Channel | int | None] | None = None
+        self._details = ReasoningDetails()
         self._id: str | None = None
         self._model: str | None = None
         self.is_plain = think_tags is None
@@ -111,7 +102,11 @@ class ChunkReader:
             out.append(self._kind(text=piece, origin=self._origin))
 
     def finish(self, out: list[ChatEvent]) -> None:
-        """Append what waited, and the response of the whole answer."""
+        """Append what waited, and the response of the whole answer.
+
+        Raises:
+            ModelError: If the generation broke off.
+        """
         for channel, piece in self._joiner.flush() if self._joiner else ():
             if isinstance(channel, str):
                 self._say(channel, piece, out)
@@ -120,8 +115,11 @@ class ChunkReader:
         for kind, text in self._think_tags.flush() if self._think_tags else ():
             self._append(kind, text, out)
         raw = self.finish_reason
-        reason = _FINISH_REASONS.get(raw or "", "unknown")
+        reason = ending(raw, provider=self._provider)
         cut_off = reason in ("length", "content_filter")
+        if details := self._details.whole():
+            data = self._json({MEMBER: details})
+            self._answer.opaque(Opaque(dialect=self._provider, data=data))
         message = self._answer.message(truncated=cut_off)
         if message.tool_calls and not cut_off:
             reason = "tool_calls"
@@ -170,10 +168,15 @@ class ChunkReader:
                 raise self._malformed("delta", delta)
             if reason := choice.get("finish_reason"):
                 self.finish_reason = self._whole(reason) or self.finish_reason
+            if choice.get("error"):  # OpenRouter's place for it in a whole answer
+                raise error_of_payload(self._provider, choice)
 
     def _delta(self, delta: dict[str, object], out: list[ChatEvent]) -> None:
         # Several servers send the same thought under both names.
         thought = delta.get("reasoning_content") or delta.get("reasoning")
+        if details := delta.get(MEMBER):
+            self._details.feed(details)
+            thought = thought or text_of_details(details)
         if thought and isinstance(thought, str):
             self._piece("reasoning", thought, out)
         if content := delta.get("content"):

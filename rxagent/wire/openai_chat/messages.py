@@ -6,7 +6,7 @@ import re
 from base64 import b64encode
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeGuard
 
 from rxagent.errors import RequestError
 from rxagent.messages import (
@@ -25,8 +25,11 @@ from rxagent.messages import (
     UserPart,
 )
 from rxagent.wire.arguments import strict_arguments
-from rxagent.wire.json_text import dump_json, load_json
+from rxagent.wire.json_text import dump_json, is_object, load_json
+from rxagent.wire.media import data_url, in_bytes
 from rxagent.wire.names import wire_name
+from rxagent.wire.openai_chat.reasoning_details import MEMBER
+from rxagent.wire.tool_results import told_text
 
 __all__ = [
     "MessageStyle",
@@ -101,11 +104,13 @@ def encode_message(message: Message, style: MessageStyle) -> bytes:
 
 
 def _assistant(message: AssistantMessage, style: MessageStyle) -> bytes:
-    opaque = [
-        part
+    parts = [
+        _opaque(part)
         for part in message.content
         if isinstance(part, Opaque) and part.dialect == style.dialect
     ]
+    opaque = [part for part in parts if not _is_details(part)]
+    details = [part for part in parts if _is_details(part)]
     text, calls = message.text or message.refusal, message.tool_calls
     if not (text or calls or opaque):
         return b""
@@ -119,28 +124,40 @@ def _assistant(message: AssistantMessage, style: MessageStyle) -> bytes:
         body["content"] = [
             *thoughts,
             *([{"type": "text", "text": text}] if text else []),
-            *map(_opaque, opaque),
+            *opaque,
         ]
     if calls:
         body["tool_calls"] = [_call(call, style) for call in calls]
-    if wanted and not in_content and message.reasoning:
-        body[style.reasoning_member] = message.reasoning
+    for each in details:  # all that the reasoning would say, and more
+        body |= each
+    if wanted and not (in_content or details):
+        said = "".join(part.text for part in _own_reasoning(message, style))
+        body |= {style.reasoning_member: said} if said else {}
     return dump_json(body)
 
 
 def _thoughts(message: AssistantMessage, style: MessageStyle) -> list[object]:
     """Reasoning as parts of the content; a signature goes to whose it is alone."""
     thoughts = list[object]()
-    for part in message.content:
-        if isinstance(part, Reasoning) and part.text:
+    for part in _own_reasoning(message, style):
+        if part.text:
             thought: dict[str, object] = {
                 "type": "thinking",
                 "thinking": [{"type": "text", "text": part.text}],
             }
-            if part.signature and part.dialect == style.dialect:
+            if part.signature and part.dialect:
                 thought["signature"] = part.signature
             thoughts.append(thought)
     return thoughts
+
+
+def _own_reasoning(message: AssistantMessage, style: MessageStyle) -> list[Reasoning]:
+    """What the model may have thought: not what another provider has signed."""
+    return [
+        part
+        for part in message.content
+        if isinstance(part, Reasoning) and part.dialect in (None, style.dialect)
+    ]
 
 
 def _opaque(part: Opaque) -> object:
@@ -150,6 +167,10 @@ def _opaque(part: Opaque) -> object:
         raise RequestError(
             f"a part of dialect {part.dialect!r} is not JSON: {error}"
         ) from None
+
+
+def _is_details(part: object) -> TypeGuard[dict[str, object]]:
+    return is_object(part) and part.keys() == {MEMBER}
 
 
 def _call(call: ToolCall, style: MessageStyle) -> dict[str, object]:
@@ -174,7 +195,7 @@ def _call_id(id_: str, style: MessageStyle) -> str:
 def _user_content(parts: tuple[UserPart, ...]) -> str | list[dict[str, object]]:
     if all(isinstance(part, Text) for part in parts):
         return "".join(part.text for part in parts if isinstance(part, Text))
-    return [_user_part(part) for part in parts]
+    return [_user_part(in_bytes(part)) for part in parts]
 
 
 def _user_part(part: UserPart) -> dict[str, object]:
@@ -182,7 +203,7 @@ def _user_part(part: UserPart) -> dict[str, object]:
         case Text():
             return {"type": "text", "text": part.text}
         case Image():
-            url = part.url or _data_url(part)
+            url = part.url or data_url(part)
             return {"type": "image_url", "image_url": {"url": url}}
         case Audio(data=bytes(data)) if part.media_type in _AUDIO_FORMATS:
             sound = {
@@ -196,7 +217,7 @@ def _user_part(part: UserPart) -> dict[str, object]:
                 f"audio goes to OpenAI chat as the bytes of WAV or MP3, not as {what}"
             )
         case File(data=bytes()):
-            document = {"filename": part.name, "file_data": _data_url(part)}
+            document = {"filename": part.name, "file_data": data_url(part)}
             return {"type": "file", "file": document}
         case File():
             raise RequestError(
@@ -212,9 +233,4 @@ def _tool_content(message: ToolMessage) -> str:
                 f"the result of tool {message.name!r} holds {part.type}; OpenAI chat "
                 "takes text there, so put it into a user message"
             )
-    return message.text
-
-
-def _data_url(part: Image | File) -> str:
-    data = b64encode(part.data or b"").decode()
-    return f"data:{part.media_type};base64,{data}"
+    return told_text(message)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rxagent.errors import RequestError
 from rxagent.messages import Message, SystemMessage
 from rxagent.requests import ChatOptions, ChatRequest, JsonSchema, ToolSpec
+from rxagent.wire.extra import with_extra
 from rxagent.wire.joined import encoded_once, joined
 from rxagent.wire.json_text import dump_json
 from rxagent.wire.names import check_names, wire_name
@@ -90,7 +91,8 @@ class RequestEncoder:
                 "extra must not hold 'messages'; they are in the request"
             )
         head: dict[str, object] = {"model": options.model or model, "stream": stream}
-        if stream and self.asks_for_usage:
+        # A server refuses stream_options where extra has taken the stream back.
+        if options.extra.get("stream", stream) and self.asks_for_usage:
             head["stream_options"] = {"include_usage": True}
         for name, value in _options(request).items():
             if name not in self.refused:
@@ -101,7 +103,7 @@ class RequestEncoder:
                     "the request asks for; leave it out, or put the provider's own "
                     "word for it into extra"
                 )
-        return head | dict(options.extra)
+        return with_extra(head, options.extra)
 
 
 def _options(request: ChatRequest) -> dict[str, object]:

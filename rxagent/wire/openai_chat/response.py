@@ -8,7 +8,7 @@ from rxagent.events import ChatEvent
 from rxagent.wire.answer_decoder import AnswerDecoder
 from rxagent.wire.json_text import is_array, is_object, load_json
 from rxagent.wire.openai_chat.chunks import ChunkReader
-from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.provider_errors import error_of_payload, reported_error
 from rxagent.wire.repeated_chunk import RepeatedChunk
 from rxagent.wire.sse import SseDecoder, SseEvent
 
@@ -100,7 +100,8 @@ class OpenAIChatDecoder(AnswerDecoder[ChunkReader]):
                 raise self._faults.truncated("within its JSON") from None
             completion = self._unusual_whole(text)
         if not is_object(completion):
-            raise error_of_payload(self._provider, completion)
+            told = reported_error(self._provider, completion)
+            raise told or self._faults.malformed(text)
         self._reader.read(completion, out, whole=True)
         if not self._reader.has_begun:
             raise self._faults.malformed(text)

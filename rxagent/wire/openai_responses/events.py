@@ -11,7 +11,7 @@ from rxagent.wire.json_text import is_object
 from rxagent.wire.openai_responses.items import Channel, Name
 from rxagent.wire.openai_responses.output import Output
 from rxagent.wire.openai_responses.usage import usage_report
-from rxagent.wire.provider_errors import error_of_payload
+from rxagent.wire.provider_errors import error_of_end, error_of_payload
 from rxagent.wire.usage import UsageMeter
 
 __all__ = ["EventReader"]
@@ -147,9 +147,12 @@ class EventReader:
         """Append what waited, and the response of the whole answer.
 
         Raises:
+            ModelError: If the generation broke off.
             ValueError: If an item is no JSON.
         """
         message = self._output.message(out, truncated=self._is_cut)
+        if error := error_of_end(self._provider, self._end):
+            raise error
         reason = _FINISH_REASONS.get(self._end, "unknown")
         if message.tool_calls and not self._is_cut:
             reason = "tool_calls"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
 
 from rxagent.errors import RequestError
@@ -16,7 +15,9 @@ from rxagent.messages import (
     UserPart,
 )
 from rxagent.wire.json_text import dump_json
+from rxagent.wire.media import data_url, in_bytes
 from rxagent.wire.openai_responses.replay import replayed
+from rxagent.wire.tool_results import told_content
 
 __all__ = ["encode_message"]
 
@@ -42,7 +43,9 @@ def encode_message(
             content = _content(message.content, "a user message")
             return dump_json({"type": "message", "role": "user", "content": content})
         case ToolMessage():
-            output = _content(message.content, f"the result of tool {message.name!r}")
+            output = _content(
+                told_content(message), f"the result of tool {message.name!r}"
+            )
             return dump_json(
                 {
                     "type": "function_call_output",
@@ -58,7 +61,7 @@ def encode_message(
 def _content(parts: Sequence[UserPart], where: str) -> str | list[dict[str, object]]:
     if all(isinstance(part, Text) for part in parts):
         return "".join(part.text for part in parts if isinstance(part, Text))
-    return [_part(part, where) for part in parts]
+    return [_part(in_bytes(part), where) for part in parts]
 
 
 def _part(part: UserPart, where: str) -> dict[str, object]:
@@ -66,10 +69,10 @@ def _part(part: UserPart, where: str) -> dict[str, object]:
         case Text():
             return {"type": "input_text", "text": part.text}
         case Image():
-            url = part.url or _data_url(part)
+            url = part.url or data_url(part)
             return {"type": "input_image", "image_url": url, "detail": "auto"}
         case File(data=bytes()):
-            data = _data_url(part)
+            data = data_url(part)
             return {"type": "input_file", "filename": part.name, "file_data": data}
         case File():
             return {"type": "input_file", "file_url": part.url}
@@ -78,8 +81,3 @@ def _part(part: UserPart, where: str) -> dict[str, object]:
                 f"{where} holds audio, which the Responses API does not take; "
                 "ask an audio model over OpenAIChat"
             )
-
-
-def _data_url(part: Image | File) -> str:
-    data = b64encode(part.data or b"").decode()
-    return f"data:{part.media_type};base64,{data}"

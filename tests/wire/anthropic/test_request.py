@@ -582,3 +582,10 @@ def test_what_was_sent_before_the_last_answer_is_not_looked_at_again() -> None:
             message.memo[key] = b"not this"
 
     assert sent(*round_, *again, AssistantMessage.of("So."))[:-1] == before
+
+
+def test_an_answer_is_longer_than_the_thinking_in_it() -> None:
+    for limit in (100, 4096):
+        options = ChatOptions(max_tokens=limit, reasoning_effort="4096")
+        with pytest.raises(RequestError, match="thinking budget 4096"):
+            body(HI.of("hi"), options=options)

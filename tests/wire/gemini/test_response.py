@@ -257,6 +257,7 @@ def test_the_calls_decide_the_finish_reason_unless_the_answer_was_cut_off(
     [
         ("MALFORMED_FUNCTION_CALL", MalformedResponseError, True),
         ("MALFORMED_RESPONSE", MalformedResponseError, True),
+        ("TOO_MANY_TOOL_CALLS", ProviderStreamError, True),
         ("UNEXPECTED_TOOL_CALL", MalformedResponseError, True),
         ("MISSING_THOUGHT_SIGNATURE", BadRequestError, False),
     ],

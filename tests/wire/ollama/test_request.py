@@ -272,7 +272,8 @@ def test_broken_arguments_travel_inside_an_object() -> None:
 
 def test_thoughts_go_back_and_what_others_understand_does_not() -> None:
     message = AssistantMessage.of(
-        Reasoning(text="hm", signature="s", dialect="anthropic"),
+        Reasoning(text="hm"),
+        Reasoning(text="not mine", signature="s", dialect="anthropic"),
         "Well.",
         Opaque(dialect="ollama", data="{}"),
     )
@@ -322,7 +323,7 @@ def test_a_message_is_encoded_once() -> None:
 
     assert again[:3] == first
     assert sent(*copy.deepcopy(messages)) == first
-    assert isinstance(HI.memo.get("ollama"), bytes)
+    assert isinstance(HI.memo.get("ollama ollama"), bytes)
 
 
 @given(text=st.text(), arguments=st.dictionaries(st.text(), st.text()))

@@ -472,3 +472,37 @@ def test_a_broken_answer_is_the_same_wherever_it_is_cut(
     cut = decode([data[start:end] for start, end in pairwise(edges)])
 
     assert cut.summary == decode([data]).summary
+
+
+def test_every_string_of_a_line_fits_utf_8() -> None:
+    half = "\ud800"
+    function = {"name": f"f{half}", "arguments": half}
+    lines = (calls(function, id=f"i{half}"), done(f"stop{half}", model=half))
+
+    response = decode([ndjson(*lines, ascii_only=True)]).response
+
+    [call] = response.tool_calls
+    assert (call.id, call.name, call.arguments) == ("i\ufffd", "f\ufffd", "\ufffd")
+    assert (response.finish_reason_raw, response.model) == ("stop\ufffd", "\ufffd")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'[{"error": "out of memory"}]',
+        b'[\n{"error": "out of memory"}\n]',
+        b'data: {"error": "out of memory"}\n\n',
+    ],
+)
+def test_an_error_is_read_however_a_gateway_wraps_it(body: bytes) -> None:
+    error = decode([body]).error
+
+    assert isinstance(error, ProviderStreamError)
+    assert "out of memory" in str(error)
+
+
+def test_json_that_is_no_line_is_shown() -> None:
+    error = decode([b"[1,2,3]"]).error
+
+    assert isinstance(error, MalformedResponseError)
+    assert "'[1,2,3]'" in str(error)

@@ -222,7 +222,7 @@ def test_results_follow_their_call_in_its_order() -> None:
             "content": "Let me see.",
             "tool_calls": [call("a", "f", '{"x": 1}'), call("b", "g", "{}")],
         },
-        {"role": "tool", "tool_call_id": "a", "content": "A"},
+        {"role": "tool", "tool_call_id": "a", "content": "Error: A"},
         {"role": "tool", "tool_call_id": "b", "content": "B"},
         {"role": "user", "content": "hurry"},
         {
@@ -322,7 +322,8 @@ def test_reasoning_goes_back_as_parts_with_the_signature_of_ones_own() -> None:
     )
     thought = AssistantMessage.of(
         Reasoning(text="a", signature="s", dialect="mistral"),
-        Reasoning(text="b", signature="t", dialect="other"),
+        Reasoning(text="b"),
+        Reasoning(text="c", signature="t", dialect="other"),
         "Yes.",
         Opaque(dialect="mistral", data='{"type":"reference"}'),
     )

@@ -36,6 +36,7 @@ from rxagent.messages import (
     Reasoning,
     Refusal,
     ToolCall,
+    ToolMessage,
     UserMessage,
 )
 from rxagent.requests import ChatRequest, Origin
@@ -229,6 +230,52 @@ def test_the_calls_decide_the_finish_reason_unless_the_answer_was_cut_off(
     assert (response.finish_reason, response.finish_reason_raw) == (reason, wire)
     cut_off = reason in ("length", "content_filter")
     assert [each.truncated for each in response.tool_calls] == [cut_off] * calls
+
+
+@pytest.mark.parametrize(
+    ("word", "family"),
+    [
+        ("insufficient_system_resource", OverloadedError),
+        ("network_error", ProviderStreamError),
+        ("error", ProviderStreamError),
+        ("abort", ProviderStreamError),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", MalformedResponseError),
+    ],
+)
+def test_a_generation_that_broke_off_is_an_error_behind_what_came(
+    word: str, family: type[ModelError]
+) -> None:
+    outcome = decode([sse(delta(content="half an ans"), finish(word))])
+
+    assert outcome.events == [TextDelta(text="half an ans", origin=REQUEST.origin)]
+    error = outcome.error
+    assert isinstance(error, ModelError)
+    assert (type(error), error.retryable, error.code) == (family, True, word)
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("sensitive", "content_filter"),
+        ("content_filter: RECITATION", "content_filter"),
+        ("model_context_window_exceeded", "length"),
+    ],
+)
+def test_a_word_of_one_vendor_means_what_it_says(word: str, reason: str) -> None:
+    response = decode([sse(delta(content="a"), finish(word))]).response
+
+    assert (response.finish_reason, response.finish_reason_raw) == (reason, word)
+
+
+def test_an_error_within_the_choice_of_a_whole_answer_is_raised() -> None:
+    choice = {"message": {"content": "a"}, "finish_reason": "error"}
+    error = {"code": 502, "message": "upstream is gone"}
+
+    outcome = decode([json.dumps({"choices": [{**choice, "error": error}]}).encode()])
+
+    assert outcome.events == [TextDelta(text="a", origin=REQUEST.origin)]
+    assert isinstance(outcome.error, ServerError)
+    assert "upstream is gone" in str(outcome.error)
 
 
 def test_a_refusal_is_its_own_part_and_its_own_reason() -> None:
@@ -832,3 +879,36 @@ def test_any_answer_is_the_same_wherever_it_is_cut(
         )
 
     assert told(decode(pieces)) == told(decode([data]))
+
+
+def test_reasoning_details_go_back_as_they_came() -> None:
+    """Pieces of one index and type are one detail; what is encrypted comes whole."""
+    text = {"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0}
+    hidden = {"type": "reasoning.encrypted", "index": 0}
+    pieces: list[Json] = [
+        delta(reasoning="Let me ", reasoning_details=[{**text, "text": "Let me "}]),
+        delta(reasoning_details=[{**text, "text": "see."}]),
+        delta(reasoning_details=[{**text, "signature": "S", "text": None}]),
+        delta(reasoning_details=[{**hidden, "id": "a", "data": "AA"}]),
+        delta(reasoning_details=[{**hidden, "id": "b", "data": "BB"}]),
+        call(id="c", function={"name": "f", "arguments": "{}"}),
+        finish("tool_calls"),
+    ]
+    dialect = OpenAIChatDialect(
+        name="openrouter", send_reasoning="tool_calls", reasoning_member="reasoning"
+    )
+
+    message = decode([sse(*pieces)], dialect=dialect).response.message
+
+    assert message.reasoning == "Let me see."
+    result = ToolMessage.of("ok", call=message.tool_calls[0])
+    request = ChatRequest(messages=(UserMessage.of("hi"), message, result))
+    sent = json.loads(dialect.encode(request, model="m", stream=True))["messages"][1]
+    assert sent["reasoning_details"] == [
+        {**text, "text": "Let me see.", "signature": "S"},
+        {**hidden, "id": "a", "data": "AA"},
+        {**hidden, "id": "b", "data": "BB"},
+    ]
+    assert "reasoning" not in sent
+    other = OpenAIChatDialect(name="other").encode(request, model="m", stream=True)
+    assert b"reasoning_details" not in other

@@ -311,7 +311,7 @@ def test_results_stand_behind_their_calls() -> None:
             "name": "get_weather_",
             "arguments": '{"INVALID_JSON":"{\\"x"}',
         },
-        {"type": "function_call_output", "call_id": "a", "output": "one"},
+        {"type": "function_call_output", "call_id": "a", "output": "Error: one"},
         {"type": "function_call_output", "call_id": "b", "output": "two"},
     ]
     with pytest.raises(RequestError, match="no result"):
