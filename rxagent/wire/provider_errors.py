@@ -21,6 +21,7 @@ from rxagent.errors import (
     ServerError,
 )
 from rxagent.wire.complaint import Complaint, complaint_of, read_complaint
+from rxagent.wire.error_words import BROKEN_OFF, STATUS_OF_WORD
 from rxagent.wire.json_text import is_array, is_object
 from rxagent.wire.retry_after import retry_after_s
 from rxagent.wire.surrogates import join_surrogates
@@ -50,70 +51,6 @@ _TOO_LONG = re.compile(
 )
 
 _BAD_KEY = {"API_KEY_EXPIRED", "API_KEY_INVALID"}  # Google says 400
-# What the provider's words for the kind of error come to, where it names no status.
-_STATUS_OF_WORD = {
-    "invalid_request_error": 400,
-    "invalid_request": 400,
-    "invalid_argument": 400,
-    "failed_precondition": 400,
-    "context_length_exceeded": 400,
-    # OpenAI, of a prompt and of the pictures in it
-    "invalid_prompt": 400,
-    "empty_image_file": 400,
-    "failed_to_download_image": 400,
-    "image_content_policy_violation": 400,
-    "image_file_not_found": 400,
-    "image_file_too_large": 400,
-    "image_parse_error": 400,
-    "image_too_large": 400,
-    "image_too_small": 400,
-    "invalid_base64_image": 400,
-    "invalid_image": 400,
-    "invalid_image_format": 400,
-    "invalid_image_mode": 400,
-    "invalid_image_url": 400,
-    "unsupported_image_media_type": 400,
-    "authentication_error": 401,
-    "invalid_api_key": 401,
-    "billing_error": 402,
-    "unauthenticated": 401,
-    "permission_error": 403,
-    "permission_denied": 403,
-    "not_found": 404,
-    "not_found_error": 404,
-    "model_not_found": 404,
-    "request_too_large": 413,
-    "resource_exhausted": 429,
-    "rate_limit_error": 429,
-    "rate_limit_exceeded": 429,
-    "insufficient_quota": 429,
-    "server_error": 500,
-    "internal_server_error": 500,
-    "internal": 500,
-    "internal_error": 500,
-    "api_error": 500,
-    "insufficient_system_resource": 503,
-    "service_unavailable": 503,
-    "timeout_error": 504,
-    "unavailable": 503,
-    "deadline_exceeded": 504,
-    "vector_store_timeout": 504,
-    "overloaded_error": 529,
-    "overloaded": 529,
-}
-
-# How a generation ends that has broken off, whoever says it: DeepSeek and Z.ai, Mistral
-# and OpenRouter, vLLM and SGLang, and Cohere.
-_BROKEN_OFF = {
-    "abort",
-    "aborted",
-    "cancelled",
-    "error",
-    "error_limit",
-    "insufficient_system_resource",
-    "network_error",
-    "timeout",
-}
 
 
 def error_of_response(
@@ -209,7 +146,7 @@ def error_of_end(provider: str, reason: str | None) -> ModelError | None:
     Returns:
         An error that may be retried; ``None`` if the answer has ended well.
     """
-    if reason is None or reason.lower() not in _BROKEN_OFF:
+    if reason is None or reason.lower() not in BROKEN_OFF:
         return None
     broken = Complaint(message="the generation broke off", code=reason)
     error = _error(
@@ -274,7 +211,7 @@ def _family(
 ) -> tuple[type[ModelError], str, bool | None]:
     """The class, what to do, and whether to retry (``None``: as the class says)."""
     for word in (complaint.code, complaint.kind):
-        status = status or _STATUS_OF_WORD.get((word or "").lower())
+        status = status or STATUS_OF_WORD.get((word or "").lower())
     words = f"{complaint.code} {complaint.kind} {complaint.message}"
     if _TOO_LONG.search(words) and status in {None, 400, 413, 422, 500}:
         return ContextLengthError, "shorten the conversation or the tools", None

@@ -8,18 +8,17 @@ from typing import Literal, TypeAlias
 from pydantic_core import from_json
 
 from rxagent.errors import (
-    BadRequestError,
     MalformedResponseError,
     ModelError,
-    ProviderStreamError,
 )
 from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
 from rxagent.messages import Opaque
 from rxagent.requests import ChatRequest
-from rxagent.responses import ChatResponse, FinishReason
+from rxagent.responses import ChatResponse
 from rxagent.usage import Usage
 from rxagent.wire.assembly import AnswerAssembler
 from rxagent.wire.gemini.calls import CallReader
+from rxagent.wire.gemini.endings import FAILURES, FINISH_REASONS
 from rxagent.wire.gemini.usage import UsageTotals
 from rxagent.wire.json_text import dump_json, is_array, is_object
 from rxagent.wire.provider_errors import error_of_payload
@@ -28,52 +27,6 @@ from rxagent.wire.surrogates import SurrogateJoiner, join_surrogates
 __all__ = ["ChunkReader"]
 
 _Channel: TypeAlias = Literal["text", "thought"]
-
-_FINISH_REASONS: dict[str, FinishReason] = {
-    "STOP": "stop",
-    "MAX_TOKENS": "length",
-    "CONTINUATION": "length",
-    # Reasons to block a prompt are among them.
-    **dict.fromkeys(
-        (
-            "BLOCKED_REASON_UNSPECIFIED",
-            "BLOCKLIST",
-            "ESCALATION",
-            "IMAGE_PROHIBITED_CONTENT",
-            "IMAGE_RECITATION",
-            "IMAGE_SAFETY",
-            "JAILBREAK",
-            "LANGUAGE",
-            "MODEL_ARMOR",
-            "PROHIBITED_CONTENT",
-            "PUP_LIMITED_DISABLED",
-            "RECITATION",
-            "SAFETY",
-            "SPII",
-        ),
-        "content_filter",
-    ),
-}
-_FAILURES: dict[str, tuple[type[ModelError], bool, str]] = {
-    "MALFORMED_FUNCTION_CALL": (MalformedResponseError, True, "ask again"),
-    "MALFORMED_RESPONSE": (MalformedResponseError, True, "ask again"),
-    "TOO_MANY_TOOL_CALLS": (
-        ProviderStreamError,
-        True,
-        "ask again, or for less at a time",
-    ),
-    "UNEXPECTED_TOOL_CALL": (
-        MalformedResponseError,
-        True,
-        "ask again, or declare the tool that the messages speak of",
-    ),
-    "MISSING_THOUGHT_SIGNATURE": (
-        BadRequestError,
-        False,
-        "send the parts behind the calls of the history too",
-    ),
-}
-"""Not how an answer ends, but that there is none."""
 
 _UNSPECIFIED = "FINISH_REASON_UNSPECIFIED"
 
@@ -152,14 +105,14 @@ class ChunkReader:
             self._append(channel, text, out)
         self._read_calls(self._calls.close, out)
         raw = self.finish_reason
-        reason = _FINISH_REASONS.get(raw or "", "unknown")
+        reason = FINISH_REASONS.get(raw or "", "unknown")
         if self._is_blocked:
             reason = "content_filter"
         cut_off = reason in ("length", "content_filter")
         message = self._answer.message(truncated=cut_off)
         if message.tool_calls and not cut_off:
             reason = "tool_calls"
-        elif raw in _FAILURES and not self._is_blocked:
+        elif raw in FAILURES and not self._is_blocked:
             raise self._failure(raw)
         response = ChatResponse(
             message=message,
@@ -294,7 +247,7 @@ class ChunkReader:
             ) from None
 
     def _failure(self, raw: str) -> ModelError:
-        family, retryable, advice = _FAILURES[raw]
+        family, retryable, advice = FAILURES[raw]
         told = f": {self._finish_message[:300]}" if self._finish_message else ""
         return family(
             f"{self._dialect} gave up on the answer ({raw}){told}; {advice}",
