@@ -86,6 +86,7 @@ class Agent:
         self._options = given(options)
         self._context = Context(context)
         tool_index(self._tools)
+        self._loop = tool_loop()  # where no advisor runs tools; it knows its pauses
         self._with_tools = self._fold((), has_tools=True)
         self._without_tools = self._fold((), has_tools=False)
 
@@ -199,7 +200,8 @@ class Agent:
             before, and a `RequestError` if the decisions do not fit the pause.
         """
         resumption = Resumption(snapshot, dict(decisions or {}))
-        if not _owners((*advisors, *self._effective((), has_tools=bool(self._tools)))):
+        has_tools = bool(self._tools) or bool(tools := listed("tools", tools))
+        if not _owners((*advisors, *self._effective((), has_tools=has_tools))):
             raise ConfigurationError(
                 f"agent {self.name!r} runs no tools, so it has no turn to resume"
             )
@@ -266,7 +268,7 @@ class Agent:
                 f"{len(owners)} advisors run tools, there may be one: "
                 + ", ".join(owners)
             )
-        return (*advisors, tool_loop()) if has_tools and not owners else advisors
+        return (*advisors, self._loop) if has_tools and not owners else advisors
 
     def _fold(self, around: tuple[Advisor, ...], *, has_tools: bool) -> Exchange:
         return chain(self._effective(around, has_tools=has_tools), self._model)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from reactivex import Observable
 from reactivex import operators as ops
 
+from rxagent.errors import ToolFailedError
 from rxagent.events import ChatEvent, Finished
 from rxagent.messages import UserMessage
 from rxagent.requests import ChatRequest
@@ -35,4 +36,15 @@ def asking(
 
 
 def _answer_or_event(event: ChatEvent) -> object:
-    return event.response if isinstance(event, Finished) else event
+    if not isinstance(event, Finished):
+        return event
+    response = event.response
+    if response.finish_reason == "paused":
+        raise ToolFailedError(
+            "this agent waits for a decision that nobody can make from here, so it did "
+            "not finish; give it an approver",
+            kind="environment",
+        )
+    if response.limit is not None:
+        raise ToolFailedError(f"this agent did not finish: {response.limit.message}")
+    return response

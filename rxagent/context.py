@@ -53,7 +53,7 @@ class Write:
     """
 
     key: Key[Any]
-    value: object
+    value: object = field(repr=False)  # it may be a secret
 
 
 class Context:

@@ -60,7 +60,8 @@ class ChatResponse:
         blocked_by: The advisor that answered in the model's place.
         limit: The limit that ended the turn, if one did.
         snapshot: The turn that waits, if it is paused.
-        offered: The tools that the model could call, whoever added them.
+        offered: The tools that the model could call, whoever added them; ``None`` if
+            nothing says it.
     """
 
     message: AssistantMessage
@@ -74,7 +75,9 @@ class ChatResponse:
     blocked_by: str | None = None
     limit: Limit | None = None
     snapshot: Snapshot | None = field(default=None, repr=False)
-    offered: tuple[ToolSpec, ...] = field(default=(), repr=False, compare=False)
+    offered: tuple[ToolSpec, ...] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     @property
     def text(self) -> str:

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from rxagent.errors import SnapshotError
 from rxagent.messages import AssistantMessage, Message, ToolMessage
-from rxagent.requests import Origin
+from rxagent.requests import ChatOptions, Origin
 from rxagent.usage import Usage
 
 __all__ = [
@@ -54,6 +54,9 @@ class Snapshot:
         origin: The run, and the round in which it paused.
         state: What tools have written, by the names of the keys.
         called: How often each tool has been called in this turn, by name.
+        repeated: How often each call was made, by tool and arguments.
+        cost: What the turn has cost so far.
+        options: Of the request; those of the resume win.
         id: One for each pause.
         version: Of this format.
     """
@@ -68,8 +71,14 @@ class Snapshot:
     response_id: str | None = None
     model: str | None = None
     origin: Origin = field(default_factory=Origin)
-    state: Mapping[str, object] = field(default_factory=dict[str, object])
+    state: Mapping[str, object] = field(
+        default_factory=dict[str, object],
+        repr=False,  # values may be secrets
+    )
     called: Mapping[str, int] = field(default_factory=dict[str, int])
+    repeated: Mapping[str, int] = field(default_factory=dict[str, int])
+    cost: float = 0.0
+    options: ChatOptions = field(default_factory=ChatOptions)
     id: str = field(default_factory=_new_id)
     version: Literal[1] = 1
 

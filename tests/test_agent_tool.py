@@ -11,6 +11,7 @@ from reactivex.testing import TestScheduler
 from rxagent.advisors import tool_loop
 from rxagent.agent import Agent
 from rxagent.events import ChatEvent, TextDelta, ToolFinished, ToolProgress
+from rxagent.messages import ToolMessage
 from rxagent.testing import Reply, ScriptedModel, tool_call
 from rxagent.tools import tool
 from rxagent.usage import Usage
@@ -127,3 +128,26 @@ def test_the_outer_limits_count_the_calls_of_the_outer(limit: int) -> None:
 
     ran = [e for e in events if isinstance(e, ToolFinished) and e.attempts]
     assert len(ran) == limit
+
+
+def test_an_inner_agent_that_did_not_finish_is_a_failure_that_says_so() -> None:
+    @tool(needs_approval=True)
+    async def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    pays = Reply(calls=(tool_call("pay"),))
+    waits = Agent(ScriptedModel(pays), tools=[pay])
+    loops = Agent(
+        ScriptedModel(pays, repeat_last=True),
+        tools=[tool(pay.function, name="pay")],
+        advisors=[tool_loop(max_rounds=1)],
+    )
+    for inner, says in ((waits, "waits for a decision"), (loops, "1 rounds of tools")):
+        model = ScriptedModel(ASK, "sorry")
+        Agent(model, tools=[inner.as_tool("expert", "Knows.")]).call("go").run()
+
+        result = model.requests[1].messages[-1]
+        assert isinstance(result, ToolMessage)
+        assert result.is_error
+        assert says in result.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from rxagent.choices import check_choice
 from rxagent.errors import ConfigurationError
 from rxagent.messages import ToolCall
 from rxagent.responses import ChatResponse, Limit
+from rxagent.snapshots import Snapshot
 from rxagent.usage import Usage
+from rxagent.wire.json_text import load_json
 
 OnLimit: TypeAlias = Literal["finish", "raise", "tell"]
 """End the turn with what it has, raise, or tell the model, so that it can answer."""
@@ -99,17 +102,19 @@ class LimitWatch:
     Args:
         limits: Of the loop.
         started: When the turn began, by the clock of its stream.
-        called: Calls that were made before a pause, by the name of the tool.
+        paused: What was counted before a pause.
     """
 
     def __init__(
-        self, limits: TurnLimits, *, started: datetime, called: Mapping[str, int]
+        self, limits: TurnLimits, *, started: datetime, paused: Snapshot | None = None
     ) -> None:
         self._limits = limits
         self._started = started
-        self._cost = 0.0
-        self._identical: Counter[tuple[str, str]] = Counter()
-        self.called: Counter[str] = Counter(called)
+        self.cost = paused.cost if paused else 0.0
+        """What the answers of this turn cost."""
+        self.repeated: Counter[str] = Counter(paused.repeated if paused else None)
+        """Calls of this turn that ran, by tool and arguments."""
+        self.called: Counter[str] = Counter(paused.called if paused else None)
         """Calls of this turn that ran, by the name of their tool."""
 
     @property
@@ -121,7 +126,7 @@ class LimitWatch:
     def charge(self, response: ChatResponse) -> None:
         """Take the cost of an answer."""
         if self._limits.cost is not None:
-            self._cost += self._limits.cost(response.usage, response.model)
+            self.cost += self._limits.cost(response.usage, response.model)
 
     def of_turn(self, *, rounds: int, usage: Usage, now: datetime) -> Breach | None:
         """What leaves no further round; ``None`` if there is room.
@@ -147,11 +152,11 @@ class LimitWatch:
                 f"the turn has taken {spent} tokens",
                 "raise max_tokens, or shorten the conversation",
             )
-        if limits.max_cost is not None and self._cost >= limits.max_cost:
+        if limits.max_cost is not None and self.cost >= limits.max_cost:
             return _breach(
                 "max_cost",
                 limits.max_cost,
-                f"the turn has cost {self._cost:g}",
+                f"the turn has cost {self.cost:g}",
                 "raise max_cost, or take a cheaper model",
             )
         deadline = self.deadline
@@ -177,30 +182,38 @@ class LimitWatch:
             return _breach(
                 "max_calls",
                 limits.max_calls,
-                f"{limits.max_calls} tool calls have been made in this turn",
+                f"a turn may call tools {limits.max_calls} times",
                 "raise max_calls",
             )
         if longest is not None and self.called[name] >= longest:
             return _breach(
                 "max_calls_per_tool",
                 longest,
-                f"tool {name!r} has been called {longest} times in this turn",
+                f"a turn may call tool {name!r} {longest} times",
                 "raise max_calls_per_tool",
             )
-        same = self._identical[name, call.arguments]
+        same_call = f"{name} {_canonical(call.arguments)}"
         most = limits.max_identical_calls
-        if most is not None and same >= most:
+        if most is not None and self.repeated[same_call] >= most:
             return _breach(
                 "max_identical_calls",
                 most,
-                f"tool {name!r} has been called {most} times with these arguments",
+                f"a turn may call tool {name!r} {most} times with the same arguments",
                 "raise max_identical_calls, or make its result clearer",
             )
         self.called[name] += 1
-        self._identical[name, call.arguments] += 1
+        self.repeated[same_call] += 1
         return None
 
 
 def _breach(name: str, value: float, happened: str, advice: str) -> Breach:
     limit = Limit(name=name, value=value, message=f"stopped: {happened}; {advice}")
     return Breach(limit, f"the call did not run: {happened}; answer with what you have")
+
+
+def _canonical(arguments: str) -> str:
+    """The same text for the same value, however it is written."""
+    try:
+        return json.dumps(load_json(arguments), sort_keys=True)
+    except ValueError:
+        return arguments

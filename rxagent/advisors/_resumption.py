@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from rxagent.context import Key
 from rxagent.decisions import Approve, Decision, Reject, Reply
 from rxagent.errors import RequestError
+from rxagent.messages import ToolCall, ToolMessage
 from rxagent.snapshots import Snapshot
+from rxagent.wire.json_text import dump_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Resumption:
             "client": (Reply, Reject),
         }[self.snapshot.reason]
         for call_id, decision in self.decisions.items():
+            _check_usable(call_id, decision)
             if not isinstance(decision, kinds):
                 raise RequestError(
                     f"{type(decision).__name__} makes no sense for the call "
@@ -53,3 +56,16 @@ class Resumption:
 
 RESUME = Key("rxagent.resume", Resumption)
 """With which `Agent.resume` comes in."""
+
+
+def _check_usable(call_id: str, decision: Decision) -> None:
+    """A decision that fails later would have used up the pause."""
+    try:
+        if isinstance(decision, Approve) and decision.arguments is not None:
+            dump_json(dict(decision.arguments))
+        if isinstance(decision, Reply) and not isinstance(decision.content, str):
+            ToolMessage.of(*decision.content, call=ToolCall(id=call_id, name=""))
+    except (TypeError, ValueError) as error:
+        raise RequestError(
+            f"the decision about the call {call_id!r} cannot be used: {error}"
+        ) from None

@@ -13,7 +13,7 @@ from rxagent.advisors._call_limits import Breach, TurnLimits
 from rxagent.advisors._resumption import Resumption
 from rxagent.advisors._turn import Turn
 from rxagent.decisions import Approve, Decision, Reject, Reply
-from rxagent.errors import LimitError, SnapshotError
+from rxagent.errors import ArgumentsError, LimitError, SnapshotError
 from rxagent.events import ChatEvent, ToolFinished
 from rxagent.messages import ToolCall, ToolMessage
 from rxagent.operators import concat_each, just
@@ -21,7 +21,10 @@ from rxagent.snapshots import Claim
 from rxagent.tools import CallSettings, Executor, run_batch
 from rxagent.tools.report import Report
 from rxagent.tools.tool import is_tool
+from rxagent.wire.arguments import parse_arguments
 from rxagent.wire.json_text import dump_json
+
+_PATIENCE = 2  # rounds in a row of nothing but what the model was told not to do
 
 OnEnvironment: TypeAlias = Literal["proceed", "pause"]
 
@@ -63,6 +66,7 @@ class Rounds:
         self._batch_runs = False
         self._breach: Breach | None = None  # that ends the turn after this batch
         self._was_told = False  # that no tools are left
+        self._idle = 0  # rounds in a row of which limits have stopped all calls
 
     def hear(self, _: None, event: ChatEvent) -> None:
         """Take what a round or a batch emits."""
@@ -70,11 +74,15 @@ class Rounds:
 
     def again(self, _: None) -> Observable[ChatEvent] | None:
         """What follows the stream that has just completed."""
-        if self._turn.is_over:
+        turn = self._turn
+        if turn.is_over:
             return None
         if self._batch_runs:
             self._batch_runs = False
             return self._after_batch()
+        if not turn.is_answered:
+            return None  # whoever looks at the whole turn misses its end
+        turn.is_answered = False
         return self._check_limits()
 
     def resume(self, paused: Resumption, claim: Claim) -> Observable[ChatEvent]:
@@ -98,8 +106,12 @@ class Rounds:
                     turn.forget(call)
                 else:
                     turn.accept(call)
-            return self._run(turn.open_calls, {})
-        return self._run(turn.open_calls, decisions)
+        by_call = {
+            id(call): decisions[call.id]
+            for call in turn.open_calls
+            if call.id in decisions
+        }
+        return self._run(turn.open_calls, by_call)
 
     def _check_limits(self) -> Observable[ChatEvent]:
         """Run the calls of a round that no limit stops."""
@@ -113,11 +125,12 @@ class Rounds:
                 free.append(call)
             else:
                 stopped.append((call, breach))
+        self._idle = 0 if free else self._idle + 1
         for _, breach in stopped:
             reaction = self._limits.reaction(breach.limit)
             if reaction == "raise":
                 raise self._limit_error(breach)
-            if reaction == "finish" or self._was_told:
+            if reaction == "finish" or self._was_told or self._idle > _PATIENCE:
                 self._breach = breach
         if self._was_told and self._breach is None:
             self._breach = self._turn_limit()
@@ -134,20 +147,23 @@ class Rounds:
         waiting = [
             call
             for call in calls
-            if approvals.concerns(call, turn.tools.get(call.name), turn.request.context)
+            if self._can_run(call)
+            and approvals.concerns(
+                call, turn.tools.get(call.name), turn.request.context
+            )
         ]
         if not waiting:
             return self._run(calls, {})
         if approvals.approve is None:
             return just(turn.paused("approval", waiting))
-        decisions: dict[str, Decision] = {}
+        decisions: dict[int, Decision] = {}  # by identity: two ids may be the same
         undecided: list[ToolCall] = []
 
         def decided(call: ToolCall, decision: Decision | None) -> None:
             if decision is None:
                 undecided.append(call)
             else:
-                decisions[call.id] = decision
+                decisions[id(call)] = decision
 
         def then(_: None) -> Observable[ChatEvent]:
             if undecided:
@@ -158,14 +174,14 @@ class Rounds:
         return self._in_turn(asked, just(None).pipe(concat_each(then)))
 
     def _run(
-        self, calls: Sequence[ToolCall], decisions: Mapping[str, Decision]
+        self, calls: Sequence[ToolCall], decisions: Mapping[int, Decision]
     ) -> Observable[ChatEvent]:
         """Run calls as it was decided; those that somebody else runs stay open."""
         turn = self._turn
         answered: list[ToolFinished] = []
         ready: list[ToolCall] = []
         for call in calls:
-            decision = decisions.get(call.id, Approve())
+            decision = decisions.get(id(call), Approve())
             match decision:
                 case Reject(reason=reason):
                     said = f"the call was declined: {reason}" if reason else ""
@@ -202,22 +218,31 @@ class Rounds:
         )
         return self._in_turn(just(*answered), batch) if answered else batch
 
+    def _can_run(self, call: ToolCall) -> bool:
+        """Whether anybody could run it; if not, the batch says why not."""
+        if call.truncated or call.name not in self._turn.tools:
+            return False
+        try:
+            parse_arguments(call.arguments)
+        except ArgumentsError:
+            return False
+        return True
+
     def _runs_here(self, call: ToolCall) -> bool:
-        spec = self._turn.tools.get(call.name)
-        return spec is None or is_tool(spec)  # an unknown one is answered here
+        return is_tool(self._turn.tools.get(call.name)) or not self._can_run(call)
 
     def _after_batch(self) -> Observable[ChatEvent]:
         turn = self._turn
         turn.fold_state()
-        if elsewhere := turn.open_calls:
-            return just(turn.paused("client", elsewhere))
         failed = turn.failed_calls()
         if failed and self._pauses_on_environment():
             return just(turn.paused("environment", failed))
+        if elsewhere := turn.open_calls:
+            return just(turn.paused("client", elsewhere))
         if self._breach is not None:
             return just(turn.limited(self._breach.limit))
         if (direct := turn.returned_direct()) is not None:
-            return just(direct)
+            return just(*direct)
         breach = self._turn_limit(one_more=True)
         if breach is None:
             turn.next_round()

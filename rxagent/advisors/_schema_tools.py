@@ -180,6 +180,7 @@ class _Turn:
             message=AssistantMessage.of(*thoughts, call),
             finish_reason="length" if choice.truncated else "tool_calls",
             transcript=(),
+            offered=self._request.tools,
         )
         delta = ToolCallDelta(
             index=0,

@@ -145,7 +145,7 @@ def tool_loop(
             watch = LimitWatch(
                 limits,
                 started=now(),
-                called=paused.snapshot.called if paused else {},
+                paused=paused.snapshot if paused else None,
             )
             turn = (
                 Turn.resumed(paused.snapshot, asked, watch, eligible)

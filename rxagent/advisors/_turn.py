@@ -8,7 +8,13 @@ from dataclasses import replace
 from rxagent.advisors._call_limits import LimitWatch
 from rxagent.context import Context
 from rxagent.errors import FailureKind, SnapshotError
-from rxagent.events import ChatEvent, Finished, RoundFinished, ToolFinished
+from rxagent.events import (
+    ChatEvent,
+    Finished,
+    RoundFinished,
+    TextDelta,
+    ToolFinished,
+)
 from rxagent.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.responses import ChatResponse, Limit
@@ -17,7 +23,7 @@ from rxagent.tools import tool_index
 from rxagent.tools.state import folded
 from rxagent.tools.tool import is_tool
 from rxagent.usage import Usage
-from rxagent.wire.json_text import is_array, is_object
+from rxagent.wire.json_text import is_json
 
 Eligible = Callable[[ChatResponse, Context], bool]
 
@@ -37,6 +43,8 @@ class Turn:
         self.request = request
         self.watch = watch
         self.is_over = False
+        self.is_answered = False
+        """Whether the model has ended its answer."""
         self.usage = Usage()
         self.response = ChatResponse(message=AssistantMessage(content=()))
         self.tools: Mapping[str, ToolSpec] = {}
@@ -67,6 +75,7 @@ class Turn:
         request = replace(
             request,
             messages=snapshot.messages,
+            options=snapshot.options.merged(request.options),
             context=request.context | snapshot.state,
             origin=snapshot.origin,
         )
@@ -117,6 +126,7 @@ class Turn:
         if not isinstance(event, Finished):
             return event
         response = event.response
+        self.is_answered = True
         self.usage += response.usage
         self.watch.charge(response)
         self._transcript += response.transcript or (response.message,)
@@ -179,8 +189,8 @@ class Turn:
         options = replace(self.request.options, tool_choice="none")
         self.request = replace(self.request, options=options)
 
-    def returned_direct(self) -> Finished | None:
-        """The end of the turn, if the results of its tools are the answer."""
+    def returned_direct(self) -> tuple[TextDelta, Finished] | None:
+        """The answer and the end of the turn, if the results of its tools are it."""
         done = self._in_order()
         specs = [self.tools.get(each.call.name) for each in done]
         direct = all(is_tool(spec) and spec.rules.return_direct for spec in specs)
@@ -193,7 +203,8 @@ class Turn:
             message=AssistantMessage.of(text),
             finish_reason="return_direct",
         )
-        return self._end(response)
+        said = TextDelta(text=text, origin=self.request.origin)
+        return said, self._end(response)
 
     def limited(self, limit: Limit) -> Finished:
         """The end of the turn at a limit, with the results that there are."""
@@ -222,6 +233,9 @@ class Turn:
             origin=self.request.origin,
             state={name: self._plain(name) for name in sorted(self._state)},
             called=dict(self.watch.called),
+            repeated=self.watch.repeated,
+            cost=self.watch.cost,
+            options=self.request.options,
         )
         return self._end(
             replace(self.response, finish_reason="paused", snapshot=snapshot)
@@ -243,7 +257,8 @@ class Turn:
 
     def _begin_round(self, response: ChatResponse) -> None:
         self.response = response
-        self.tools = tool_index(response.offered or self.request.tools)
+        offered = response.offered
+        self.tools = tool_index(self.request.tools if offered is None else offered)
         self._results = {}
         self._places = {id(call): n for n, call in enumerate(response.tool_calls)}
         self._edited: list[ToolCall] = []
@@ -262,20 +277,12 @@ class Turn:
 
     def _plain(self, name: str) -> object:
         value = self.request.context[name]
-        if not _is_json(value):
+        if not is_json(value):
             raise SnapshotError(
                 f"the turn cannot pause: {name!r} holds a {type(value).__name__}, and "
                 "a snapshot takes JSON values alone; let tools write such values"
             )
         return value
-
-
-def _is_json(value: object) -> bool:
-    if is_object(value):
-        return all(isinstance(k, str) and _is_json(v) for k, v in value.items())
-    if is_array(value):
-        return all(map(_is_json, value))
-    return value is None or isinstance(value, str | int | float)
 
 
 def _free_to_answer(options: ChatOptions) -> ChatOptions:

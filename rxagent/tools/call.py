@@ -123,6 +123,7 @@ def _tool_for(call: ToolCall, tools: Mapping[str, ToolSpec]) -> AnyTool:
         known = f"the tools are: {', '.join(tools)}" if tools else "there are no tools"
         raise _RefusedError(f"there is no tool {call.name!r}; {known}")
     if not is_tool(found):
+        _parsed(call)  # what is broken is broken for everybody
         raise ToolError(
             call.name, "is only declared and has no function to run; pass a Tool"
         )
@@ -131,9 +132,9 @@ def _tool_for(call: ToolCall, tools: Mapping[str, ToolSpec]) -> AnyTool:
 
 def _arguments_for(tool: AnyTool, call: ToolCall) -> dict[str, object]:
     try:
-        checked = tool.check(parse_arguments(call.arguments))
-    except ArgumentsError as error:
-        raise _RefusedError(f"{error}; {tool.name!r} did not run") from None
+        checked = tool.check(_parsed(call))
+    except _RefusedError:
+        raise
     except ToolError:
         raise
     except Exception as error:
@@ -146,3 +147,10 @@ def _arguments_for(tool: AnyTool, call: ToolCall) -> dict[str, object]:
             f"the arguments do not fit {tool.name!r}, so it did not run:\n{checked}"
         )
     return checked
+
+
+def _parsed(call: ToolCall) -> dict[str, object]:
+    try:
+        return parse_arguments(call.arguments)
+    except ArgumentsError as error:
+        raise _RefusedError(f"{error}; {call.name!r} did not run") from None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from typing import Any
 
-from rxagent.context import Context, Write
+from rxagent.context import Context, Key, Write
+from rxagent.errors import ToolError
 from rxagent.messages import ToolCall
 
 __all__ = ["folded"]
@@ -24,7 +26,10 @@ def folded(context: Context, writes: Iterable[tuple[ToolCall, Write]]) -> Contex
         writes: Each with the call that it comes from, in the order of the calls.
 
     Returns:
-        The context after.  What a ``reduce`` raises is raised.
+        The context after.
+
+    Raises:
+        ToolError: If a ``reduce`` raises.
     """
     writers: dict[str, ToolCall] = {}
     for call, write in writes:
@@ -40,10 +45,21 @@ def folded(context: Context, writes: Iterable[tuple[ToolCall, Write]]) -> Contex
                     other.name,
                 )
         elif context.get(key) is not None and value is not None:
-            value = key.reduce(context[key], value)
+            value = _reduced(key, context[key], value, tool=call.name)
         writers[key.name] = call
         context = context.set(key, value)
     return context
+
+
+def _reduced(key: Key[Any], old: object, new: object, *, tool: str) -> object:
+    assert key.reduce is not None
+    try:
+        reduced: object = key.reduce(old, new)
+    except Exception as error:
+        raise ToolError(
+            tool, f"wrote {key.name!r}, and the key's reduce failed: {error}"
+        ) from error
+    return reduced
 
 
 def _is_same(one: object, other: object) -> bool:

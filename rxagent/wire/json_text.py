@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import TypeGuard
 
 from pydantic_core import from_json
 
 from rxagent.wire.surrogates import join_surrogates
 
-__all__ = ["dump_json", "is_array", "is_object", "load_json"]
+__all__ = ["dump_json", "is_array", "is_json", "is_object", "load_json"]
 
 
 def load_json(text: str) -> object:
@@ -62,3 +63,14 @@ def is_object(value: object) -> TypeGuard[dict[str, object]]:
 def is_array(value: object) -> TypeGuard[list[object]]:
     """Whether decoded JSON is an array."""
     return isinstance(value, list)
+
+
+def is_json(value: object) -> bool:
+    """Whether a value is what decoding JSON makes, and so survives being saved."""
+    if is_object(value):
+        return all(isinstance(k, str) and is_json(v) for k, v in value.items())
+    if is_array(value):
+        return all(map(is_json, value))
+    if isinstance(value, float):
+        return isfinite(value)
+    return value is None or isinstance(value, str | int)

@@ -325,3 +325,37 @@ def test_a_limit_comes_before_an_approval() -> None:
 
     assert ran == ["pay 1"]
     assert len(asked) == 1
+
+
+def test_two_calls_with_one_id_are_decided_each_by_itself() -> None:
+    """The one that was rejected does not run because the other one was approved."""
+    calls = (
+        ToolCall(id="i", name="pay", arguments='{"amount": 666}'),
+        ToolCall(id="i", name="pay", arguments='{"amount": 2}'),
+    )
+
+    def approve(request: ApprovalRequested) -> Observable[Decision]:
+        return just(Reject() if "666" in request.call.arguments else Approve())
+
+    model = ScriptedModel(Said(calls=calls), "done")
+    Agent(model, tools=[pay], advisors=[tool_loop(approve=approve)]).call("go").run()
+
+    assert ran == ["pay 2"]
+
+
+@pytest.mark.parametrize("arguments", ['{"amount":', "[1]"])
+def test_nobody_is_asked_about_a_call_that_cannot_run(arguments: str) -> None:
+    asked: list[object] = []
+
+    def approve(request: ApprovalRequested) -> Observable[Decision]:
+        asked.append(request)
+        return just(Approve())
+
+    call = ToolCall(id="", name="pay", arguments=arguments)
+    unknown = ToolCall(id="", name="nope", arguments="{}")
+    model = ScriptedModel(Said(calls=(call, unknown)), "done")
+    loop = tool_loop(approve=approve, needs_approval=True)
+    Agent(model, tools=[pay], advisors=[loop]).call("go").run()
+
+    assert asked == []
+    assert all(is_error for _, is_error in told(model))

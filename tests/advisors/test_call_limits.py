@@ -14,11 +14,23 @@ from reactivex.testing import ReactiveTest, TestScheduler
 
 from rxagent.advisors import tool_loop
 from rxagent.agent import Agent
-from rxagent.chain import before
+from rxagent.chain import after, before
 from rxagent.context import Context
-from rxagent.errors import ConfigurationError, LimitError
-from rxagent.events import ChatEvent, Finished, ToolFinished, ToolStarted
-from rxagent.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from rxagent.errors import AdvisorError, ConfigurationError, LimitError
+from rxagent.events import (
+    ChatEvent,
+    Finished,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
+from rxagent.messages import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
 from rxagent.testing import Reply, ScriptedModel, tool_call
@@ -141,7 +153,7 @@ def test_told_of_a_limit_on_calls_the_model_goes_on_with_the_rest_of_the_batch()
     assert ran == ["ping a", "pong b", "pong d"]
     assert response.text == "done"
     told = model.requests[2].messages[-2:]
-    said = "the call did not run: tool 'ping' has been called 1 times in this turn; "
+    said = "the call did not run: a turn may call tool 'ping' 1 times; "
     assert [message.text for message in told] == [
         f"{said}answer with what you have",
         "d",
@@ -359,3 +371,53 @@ def test_tools_added_inside_the_loop_run_and_others_do_not() -> None:
     refused = model.requests[1].messages[-1]
     assert refused.text == "there is no tool 'nope'; the tools are: ping, pong"
     assert [tool.name for tool in model.requests[1].tools] == ["ping", "pong"]
+
+
+def test_a_model_that_never_does_what_it_is_told_is_ended() -> None:
+    model = ScriptedModel(pings("a"), repeat_last=True)
+    loop = tool_loop(max_rounds=None, max_calls=2, on_limit="tell")
+    response = Agent(model, tools=[ping], advisors=[loop]).call("go").run()
+
+    assert ran == ["ping a", "ping a"]
+    assert response.finish_reason == "tool_limit"
+    assert len(model.requests) == 5, "it is told twice"
+
+
+def test_a_tool_that_the_model_was_not_offered_does_not_run() -> None:
+    """V-12: also if it was offered none."""
+
+    def none(request: ChatRequest) -> ChatRequest:
+        return replace(request, tools=())
+
+    model = ScriptedModel(pings("a"), "done")
+    Agent(model, tools=[ping], advisors=[tool_loop(), before(none)]).call("go").run()
+
+    assert ran == []
+    assert "there are no tools" in model.requests[1].messages[-1].text
+
+
+def test_identical_calls_are_those_that_say_the_same() -> None:
+    @tool
+    async def add(a: int, b: int) -> int:
+        """Add."""
+        ran.append("add")
+        return a + b
+
+    texts = ('{"a":1,"b":2}', '{"b": 2, "a": 1}')
+    calls = [Reply(calls=(ToolCall(id="", name="add", arguments=t),)) for t in texts]
+    loop = tool_loop(max_identical_calls=1)
+    response = (
+        Agent(ScriptedModel(*calls), tools=[add], advisors=[loop]).call("x").run()
+    )
+
+    assert ran == ["add"]
+    assert response.finish_reason == "tool_limit"
+
+
+def test_an_answer_without_an_end_is_an_error_and_no_endless_turn() -> None:
+    """Law 8."""
+    texts = after(ops.filter(lambda event: isinstance(event, TextDelta)))
+    agent = Agent(ScriptedModel("x"), tools=[ping], advisors=[tool_loop(), texts])
+
+    with pytest.raises(AdvisorError, match="completed without a Finished event"):
+        agent.call("go").run()

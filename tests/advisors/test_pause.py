@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -27,9 +28,9 @@ from rxagent.errors import (
 )
 from rxagent.events import ChatEvent, Finished, ToolStarted
 from rxagent.history import dump_snapshot, load_snapshot
-from rxagent.messages import AssistantMessage, Image, ToolMessage
+from rxagent.messages import AssistantMessage, Image, ToolCall, ToolMessage
 from rxagent.operators import concat_each, just
-from rxagent.requests import ChatRequest, ToolSpec
+from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.responses import ChatResponse
 from rxagent.snapshots import Snapshot, claims_in_folder
 from rxagent.testing import Reply as Said
@@ -515,3 +516,116 @@ def test_an_after_advisor_sees_a_paused_turn_as_an_end() -> None:
 
     assert isinstance(response.message, AssistantMessage)
     assert response.finish_reason == "paused"
+
+
+def test_a_pause_is_resumed_once_whatever_advisors_are_put_around() -> None:
+    agent = Agent(ScriptedModel(PAY, "done", "done"), tools=[pay])
+    snapshot = paused(agent.call("go").run())
+    decisions = {"call_0_0": Approve()}
+    passes: Advisor = after(lambda source: source)
+    agent.resume(snapshot, decisions, advisors=[passes]).run()
+
+    with pytest.raises(SnapshotError):
+        agent.resume(snapshot, decisions, advisors=[passes]).run()
+    assert ran == ["pay 5"]
+
+
+@pytest.mark.parametrize(
+    "decision", [Approve(arguments={"amount": float("nan")}), Reply(cast("Any", 5))]
+)
+def test_a_decision_that_cannot_be_used_leaves_the_pause_as_it_was(
+    decision: Decision,
+) -> None:
+    agent = Agent(ScriptedModel(PAY, "done"), tools=[pay])
+    snapshot = paused(agent.call("go").run())
+
+    with pytest.raises(RequestError, match="cannot be used"):
+        agent.resume(snapshot, {"call_0_0": decision}).run()
+    agent.resume(snapshot, {"call_0_0": Approve()}).run()
+    assert ran == ["pay 5"]
+
+
+def test_tools_of_the_call_can_be_resumed_with_tools_of_the_call() -> None:
+    agent = Agent(ScriptedModel(PAY, "done"))
+    snapshot = paused(agent.call("go", tools=[pay]).run())
+    agent.resume(snapshot, {"call_0_0": Approve()}, tools=[pay]).run()
+
+    assert ran == ["pay 5"]
+
+
+def test_the_environment_pauses_before_what_somebody_else_runs() -> None:
+    """S000-13: both wait, one after the other, and each gets its decision."""
+    healthy = [False]
+
+    @tool
+    def disk() -> Observable[str]:
+        """Write to the disk."""
+        if not healthy[0]:
+            raise ToolFailedError("the disk is full", kind="environment")
+        return just("written")
+
+    calls = (tool_call("disk"), tool_call("browse"))
+    model = ScriptedModel(Said(calls=calls), "done")
+    loop = tool_loop(on_environment="pause")
+    agent = Agent(model, tools=[disk, BROWSE], advisors=[loop])
+    first = paused(agent.call("go").run())
+    healthy[0] = True
+    second = paused(ended(list(agent.resume(first, {"call_0_0": Approve()}))))
+    list(agent.resume(second, {"call_0_1": Reply("seen")}))
+
+    assert (first.reason, second.reason) == ("environment", "client")
+    assert second.pending == ("call_0_1",)
+    results = model.requests[1].messages[2:]
+    assert [each.text for each in results] == ["written", "seen"]
+
+
+def test_a_call_that_failed_may_run_again_with_other_arguments() -> None:
+    @tool
+    def save(disk: str) -> Observable[str]:
+        """Save."""
+        if disk == "a":
+            raise ToolFailedError("a is full", kind="environment")
+        return just(f"on {disk}")
+
+    model = ScriptedModel(Said(calls=(tool_call("save", disk="a"),)), "done")
+    loop = tool_loop(on_environment="pause")
+    agent = Agent(model, tools=[save], advisors=[loop])
+    snapshot = paused(agent.call("go").run())
+    list(agent.resume(snapshot, {"call_0_0": Approve(arguments={"disk": "b"})}))
+
+    assert model.requests[1].messages[-1].text == "on b"
+
+
+def test_limits_and_options_survive_a_pause() -> None:
+    model = ScriptedModel(COUNT, PAY, COUNT, "x")
+    loop = tool_loop(max_identical_calls=1)
+    agent = Agent(model, tools=[pay, count], advisors=[loop])
+    options = ChatOptions(temperature=0.5)
+    snapshot = paused(agent.call("go", options=options).run())
+    loaded = load_snapshot(dump_snapshot(snapshot))
+    events = list(agent.resume(loaded, {"call_1_0": Approve()}))
+
+    assert ended(events).finish_reason == "tool_limit"
+    assert model.requests[-1].options.temperature == 0.5
+
+
+def test_a_number_that_json_does_not_know_cannot_be_saved() -> None:
+    key = Key("stuff", float)
+
+    @tool
+    def fill(me: ToolContext) -> Observable[str]:
+        """Fill."""
+        me.set(key, float("nan"))
+        return just("filled")
+
+    model = ScriptedModel(Said(calls=(tool_call("fill"),)), PAY)
+
+    with pytest.raises(SnapshotError, match="'stuff' holds a float"):
+        Agent(model, tools=[fill, pay]).call("go").run()
+
+
+def test_what_a_client_cannot_run_it_is_not_asked_for() -> None:
+    broken = ToolCall(id="", name="browse", arguments='{"url":')
+    model = ScriptedModel(Said(calls=(broken,)), "done")
+
+    assert Agent(model, tools=[BROWSE]).call("go").run().text == "done"

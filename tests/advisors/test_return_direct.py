@@ -149,3 +149,10 @@ def test_writes_of_one_round_that_meet_are_logged(
 
     assert response.context[WHO] == "b"
     assert "overwrites 'who'" in caplog.text
+
+
+def test_the_answer_is_delivered_too() -> None:
+    """Law 4: whoever reads the text of a stream reads all of the answer."""
+    agent = Agent(ScriptedModel(Reply(calls=(tool_call("notice"),))), tools=[notice])
+
+    assert "".join(agent.stream("go").text()) == NOTICE

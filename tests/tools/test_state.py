@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 from rxagent.context import Context, Key, Write
-from rxagent.errors import ContextTypeError
+from rxagent.errors import ContextTypeError, ToolError
 from rxagent.messages import ToolCall
 from rxagent.tools.state import folded
 from tests.tools.scene import calling
@@ -134,7 +134,7 @@ def test_what_a_reduce_does_wrong_is_an_error() -> None:
         return "text"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
 
     before = Context({"total": 1})
-    with pytest.raises(LookupError):
+    with pytest.raises(ToolError, match="'one' wrote 'total', and the key's reduce"):
         folded(before, [(FIRST, Write(Key("total", int, reduce=no), 1))])
     with pytest.raises(ContextTypeError, match="total"):
         folded(before, [(FIRST, Write(Key("total", int, reduce=text), 1))])
