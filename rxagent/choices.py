@@ -1,4 +1,4 @@
-"""Options that are one of a few words."""
+"""Options that are one of a few words, or a function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import get_args
 
 from rxagent.errors import ConfigurationError
 
-__all__ = ["check_choice"]
+__all__ = ["check_callable", "check_choice"]
 
 
 def check_choice(name: str, word: object, choices: object) -> None:
@@ -25,3 +25,17 @@ def check_choice(name: str, word: object, choices: object) -> None:
         raise ConfigurationError(
             f"{name} must be one of {', '.join(map(repr, words))}, got {word!r}"
         )
+
+
+def check_callable(name: str, given: object) -> None:
+    """Refuse what cannot be called, where it is given and not where it is needed.
+
+    Args:
+        name: Of the option.
+        given: A function, or ``None``.
+
+    Raises:
+        ConfigurationError: If it is anything else.
+    """
+    if given is not None and not callable(given):
+        raise ConfigurationError(f"{name} takes a function, not {given!r}")

@@ -121,6 +121,11 @@ class ApprovalPolicy:
 
             observer.on_next(asked)
             answer = self.approve(asked)
+            if not isinstance(answer, Observable):
+                raise AdvisorError(
+                    "tool_loop",
+                    f"got {answer!r} from approve, where an Observable was expected",
+                )
             if self.timeout_s is not None:
                 clock = scheduler or LoopScheduler(loop_for(None))
                 timer.disposable = clock.schedule_relative(self.timeout_s, give_up)

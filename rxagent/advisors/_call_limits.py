@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import inf
 from typing import Literal, TypeAlias
 
 from rxagent.choices import check_choice
@@ -14,6 +15,7 @@ from rxagent.errors import ConfigurationError
 from rxagent.messages import ToolCall
 from rxagent.responses import ChatResponse, Limit
 from rxagent.snapshots import Snapshot
+from rxagent.tools.rules import check_count
 from rxagent.usage import Usage
 from rxagent.wire.json_text import load_json
 
@@ -51,13 +53,13 @@ class TurnLimits:
         else:
             numbers.append(("max_calls_per_tool", per_tool))
         for name, number in numbers:
-            if number is not None and number < 1:
-                raise ConfigurationError(f"{name} must be 1 or more, got {number}")
+            if number is not None:
+                check_count(name, number, least=1)
         for name, amount in (
             ("max_cost", self.max_cost),
             ("max_seconds", self.max_seconds),
         ):
-            if amount is not None and not amount > 0:
+            if amount is not None and not 0 < amount < inf:
                 raise ConfigurationError(f"{name} must be more than 0, got {amount}")
         if (self.max_cost is None) != (self.cost is None):
             raise ConfigurationError(

@@ -13,7 +13,7 @@ from rxagent.advisors._resumption import RESUME
 from rxagent.advisors._rounds import OnEnvironment, Rounds
 from rxagent.advisors._turn import Eligible, Turn
 from rxagent.chain import around
-from rxagent.choices import check_choice
+from rxagent.choices import check_callable, check_choice
 from rxagent.errors import FailureKind
 from rxagent.events import ChatEvent
 from rxagent.named import Order, named
@@ -122,6 +122,11 @@ def tool_loop(
         on_limit=on_limit,
     )
     check_seconds("approval_timeout_s", approval_timeout_s)
+    functions = {"executor": executor, "eligible": eligible, "approve": approve}
+    for name, given in {**functions, "cost": cost, "claim": claim}.items():
+        check_callable(name, given)
+    if not isinstance(needs_approval, bool):
+        check_callable("needs_approval", needs_approval)
     if on_environment is not None:
         check_choice("on_environment", on_environment, OnEnvironment)
     approvals = ApprovalPolicy(

@@ -151,6 +151,7 @@ class Turn:
             self._results[self._places[id(event.call)]] = event
             if isinstance(event.value, ChatResponse):  # of an agent that is a tool
                 self.usage += event.value.usage
+                self.watch.charge(event.value)
 
     def forget(self, call: ToolCall) -> None:
         """Drop the result of a call: it runs again."""

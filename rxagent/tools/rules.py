@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias, TypedDict
 
+from rxagent.choices import check_callable
 from rxagent.context import Context
 from rxagent.errors import ConfigurationError
 from rxagent.messages import ToolCall
@@ -58,6 +59,8 @@ class ToolRules:
         check_seconds("timeout_s", self.timeout_s)
         check_seconds("retry_delay_s", self.retry_delay_s, or_none=False)
         check_count("retries", self.retries, least=0)
+        if not isinstance(self.needs_approval, bool):
+            check_callable("needs_approval", self.needs_approval)
 
 
 def check_seconds(option: str, value: object, *, or_none: bool = True) -> None:

@@ -18,6 +18,7 @@ from reactivex.disposable import (
 )
 from reactivex.scheduler import CurrentThreadScheduler
 
+from rxagent.choices import check_choice
 from rxagent.context import Write
 from rxagent.errors import ConfigurationError, FailureKind
 from rxagent.runtime import LoopScheduler, call_on, loop_for
@@ -63,11 +64,21 @@ class CallSettings:
 
     def __post_init__(self) -> None:
         check_seconds("timeout_s", self.timeout_s)
+        for kind, failure in self.failures.items():
+            check_choice(f"failures[{kind.__name__}]", failure, FailureKind)
+        if not (isinstance(self.raises, tuple) and all(map(_is_error, self.raises))):
+            raise ConfigurationError(
+                f"raises takes a tuple of exception types, not {self.raises!r}"
+            )
         least, given = MIN_RESULT_CHARS, self.max_result_chars
         if given is not None and given < least:
             raise ConfigurationError(
                 f"max_result_chars must be {least} or more, got {given}"
             )
+
+
+def _is_error(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Exception)
 
 
 class ToolRun(abc.DisposableBase):

@@ -169,6 +169,9 @@ class GeneratorSteps(AsyncIterator[object]):
         except StopIteration as stop:
             self._ended, self.returned = True, stop.value
             return None
+        except StopAsyncIteration as error:
+            # It would end whoever reads these steps, as if all were well.
+            raise RuntimeError("the generator raised StopAsyncIteration") from error
         finally:
             self._close_if_abandoned()
 

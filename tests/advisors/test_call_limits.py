@@ -299,6 +299,18 @@ def test_remembered_conversations_do_not_count() -> None:
         ({"cost": len}, "cost needs max_cost"),
         ({"on_limit": {"max_round": "tell"}}, "on_limit names max_round; the limits"),
         ({"approval_timeout_s": 0}, "approval_timeout_s must be more than 0"),
+        ({"max_calls": True}, "max_calls must be 1 or more, got True"),
+        ({"max_rounds": 2.5}, "max_rounds must be 1 or more, got 2.5"),
+        ({"max_seconds": float("inf")}, "max_seconds must be more than 0, got inf"),
+        ({"on_limit": "rasie"}, "on_limit must be one of"),
+        ({"on_environment": "paus"}, "on_environment must be one of"),
+        ({"executor": 5}, "executor takes a function, not 5"),
+        ({"eligible": 5}, "eligible takes a function, not 5"),
+        ({"approve": 5}, "approve takes a function, not 5"),
+        ({"claim": 5}, "claim takes a function, not 5"),
+        ({"needs_approval": "no"}, "needs_approval takes a function, not 'no'"),
+        ({"raises": ValueError}, "raises takes a tuple of exception types"),
+        ({"failures": {ValueError: "bogus"}}, r"failures\[ValueError\] must be one of"),
     ],
 )
 def test_a_limit_that_makes_no_sense_is_refused_when_built(
