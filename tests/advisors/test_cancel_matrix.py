@@ -6,7 +6,7 @@ import asyncio
 import gc
 import threading
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, contextmanager
 
@@ -37,7 +37,7 @@ EVENTS = 31  # of the whole turn: 14 a round, and 3 of the answer
 
 
 @contextmanager
-def executor_of(name: str) -> Iterator[Executor]:
+def executor_of(name: str) -> Generator[Executor]:
     match name:
         case "sequential":
             yield sequential()
