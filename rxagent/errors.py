@@ -32,6 +32,9 @@
     ├── ToolError                 a tool failed, and that is not for the model to see
     ├── ToolFailedError           a tool failed, and says how; the model sees it
     ├── LimitError                a limit was reached, and it was set to raise
+    ├── GuardError                a guard has stopped an answer; ``guard`` says which
+    ├── StoreError                a conversation store failed
+    │   └── ConflictError         somebody else has written to the conversation
     └── StreamError
         ├── NoItemsError          a stream completed without the item that was awaited
         ├── BufferOverflowError   a reader is too slow for a source that does not pause
@@ -56,11 +59,13 @@ __all__ = [
     "BufferOverflowError",
     "Clock",
     "ConfigurationError",
+    "ConflictError",
     "ContextError",
     "ContextLengthError",
     "ContextTypeError",
     "EmptyStreamError",
     "FailureKind",
+    "GuardError",
     "HistoryError",
     "LimitError",
     "MalformedResponseError",
@@ -80,6 +85,7 @@ __all__ = [
     "RxAgentError",
     "ServerError",
     "SnapshotError",
+    "StoreError",
     "StreamCancelledError",
     "StreamError",
     "ToolError",
@@ -389,6 +395,56 @@ class LimitError(RxAgentError):
         self.name = name
         self.value = value
         self.usage = usage
+
+
+class GuardError(RxAgentError):
+    """A guard has stopped an answer.
+
+    Args:
+        guard: Its name.
+        problem: What it found, as the rest of a sentence; never the text itself.
+        usage: Tokens that the answer has cost, if they are known.
+    """
+
+    def __init__(self, guard: str, problem: str, *, usage: Usage | None = None) -> None:
+        super().__init__(f"guard {guard!r} {problem}")
+        self.guard = guard
+        self.problem = problem
+        self.usage = usage
+
+
+class StoreError(RxAgentError):
+    """A conversation store failed.
+
+    Args:
+        conversation: Its id; empty if it was no single one.
+        problem: What happened, as the rest of a sentence.
+    """
+
+    def __init__(self, conversation: str, problem: str) -> None:
+        which = f"conversation {conversation!r}" if conversation else "the store"
+        super().__init__(f"{which} {problem}")
+        self.conversation = conversation
+        self.problem = problem
+
+
+class ConflictError(StoreError):
+    """Somebody else has written to the conversation; nothing was written.
+
+    Args:
+        conversation: Its id.
+        expected: The version that was expected.
+        found: The version that is there.
+    """
+
+    def __init__(self, conversation: str, *, expected: int, found: int) -> None:
+        super().__init__(
+            conversation,
+            f"is at version {found}, not {expected}: somebody else has written to it; "
+            "load it again and repeat what was to be written",
+        )
+        self.expected = expected
+        self.found = found
 
 
 class SnapshotError(RxAgentError, ValueError):

@@ -1,7 +1,7 @@
 """Messages and the parts they are made of.
 
 Values only: frozen, equal by value, replaced and never changed.  A message's ``id``
-is made at birth and stays outside equality.
+is made at birth and stays outside equality, and so does its ``mark``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ __all__ = [
     "Audio",
     "File",
     "Image",
+    "Mark",
     "Message",
     "Opaque",
     "Reasoning",
@@ -28,6 +29,10 @@ __all__ = [
     "UserPart",
 ]
 
+
+Mark: TypeAlias = Literal["summary", "interrupted", "pinned"]
+"""What a memory knows of a message, and no provider is told: it stands for others, its
+turn broke off, or it is never left out."""
 
 _Part = TypeVar("_Part")
 
@@ -164,6 +169,7 @@ class SystemMessage(_Encodable):
     content: tuple[Text, ...]
     role: Literal["system"] = "system"
     id: str = field(default_factory=_new_id, compare=False)
+    mark: Mark | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, text: str) -> SystemMessage:
@@ -183,6 +189,7 @@ class UserMessage(_Encodable):
     content: tuple[UserPart, ...]
     role: Literal["user"] = "user"
     id: str = field(default_factory=_new_id, compare=False)
+    mark: Mark | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, *parts: str | UserPart) -> UserMessage:
@@ -202,6 +209,7 @@ class AssistantMessage(_Encodable):
     content: tuple[AssistantPart, ...]
     role: Literal["assistant"] = "assistant"
     id: str = field(default_factory=_new_id, compare=False)
+    mark: Mark | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, *parts: str | AssistantPart) -> AssistantMessage:
@@ -241,6 +249,7 @@ class ToolMessage(_Encodable):
     is_error: bool = False
     role: Literal["tool"] = "tool"
     id: str = field(default_factory=_new_id, compare=False)
+    mark: Mark | None = field(default=None, compare=False)
 
     @classmethod
     def of(

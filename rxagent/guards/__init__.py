@@ -1,0 +1,1 @@
+"""Guards: what happens to the text of an answer before it is delivered."""
