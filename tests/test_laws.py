@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from reactivex import Observable
 
 from rxagent import advisors, models, operators
-from rxagent.advisors import log, re_reading, safeguard, schema_tools, tool_loop
+from rxagent.advisors import (
+    log,
+    re_reading,
+    safeguard,
+    schema_tools,
+    tool_loop,
+    validate,
+)
 from rxagent.agent import Agent
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
@@ -55,9 +62,10 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
     "tool_loop": tool_loop,
+    "validate": lambda: validate(check=lambda response: None),
 }
 
-RANKINGS = {"Ranking", "by_spelling"}  # what schema_tools takes
+TAKEN = {"AnswerCheck", "Ranking", "by_spelling"}  # what advisors take
 
 _END = Finished(response=ChatResponse(message=AssistantMessage.of("ab")))
 _EVENTS: tuple[ChatEvent, ...] = (TextDelta(text="a"), TextDelta(text="b"), _END)
@@ -128,7 +136,7 @@ def names_of(catalogue: Any) -> set[str]:
 
 
 def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
-    assert names_of(advisors) == set(ADVISORS) | RANKINGS
+    assert names_of(advisors) == set(ADVISORS) | TAKEN
     assert names_of(operators) == set(OPERATORS) | SOURCES
     assert names_of(models) == set(MODELS) | set(EMBEDDERS) | DOORS
 

@@ -6,10 +6,12 @@ from rxagent.advisors._re_reading import RE2, re_reading
 from rxagent.advisors._safeguard import REFUSAL, safeguard
 from rxagent.advisors._schema_tools import schema_tools
 from rxagent.advisors._tool_loop import tool_loop
+from rxagent.advisors._validate import AnswerCheck, validate
 
 __all__ = [
     "RE2",
     "REFUSAL",
+    "AnswerCheck",
     "Ranking",
     "by_spelling",
     "log",
@@ -17,4 +19,5 @@ __all__ = [
     "safeguard",
     "schema_tools",
     "tool_loop",
+    "validate",
 ]

@@ -1,0 +1,347 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+import reactivex
+from pydantic import BaseModel
+from reactivex import Observable
+from reactivex import operators as ops
+from reactivex.testing import ReactiveTest, TestScheduler
+
+from rxagent.advisors import tool_loop, validate
+from rxagent.advisors._attempts import LEAD_IN
+from rxagent.agent import Agent
+from rxagent.chain import before
+from rxagent.errors import (
+    AdvisorError,
+    ConfigurationError,
+    InvalidAnswerError,
+    ServerError,
+)
+from rxagent.events import (
+    ChatEvent,
+    Finished,
+    ReasoningDelta,
+    Retracted,
+    RoundFinished,
+    TextDelta,
+    ToolFinished,
+)
+from rxagent.messages import AssistantMessage, UserMessage
+from rxagent.operators import just
+from rxagent.requests import ChatRequest
+from rxagent.responses import ChatResponse, FinishReason, Verdict
+from rxagent.testing import Reply, ScriptedModel, tool_call
+from rxagent.tools import tool
+from rxagent.types import Advisor
+from rxagent.usage import Usage
+
+
+class Film(BaseModel):
+    title: str
+    year: int
+
+
+GOOD = '{"title": "Alien", "year": 1979}'
+BAD = '{"title": "Alien"}'
+PROBLEM = "year is missing, and is required"
+
+
+def asked(model: ScriptedModel, *advisors: Advisor) -> ChatResponse:
+    return Agent(model, advisors=advisors).call("a film").run()
+
+
+def test_a_good_answer_costs_one_call() -> None:
+    """S000-74."""
+    model = ScriptedModel(GOOD)
+    response = asked(model, validate(Film))
+    assert response.text == GOOD
+    assert response.verdict == Verdict(texts=(GOOD,))
+    assert len(model.requests) == 1
+
+
+def test_a_bad_answer_is_asked_for_again_with_what_is_wrong() -> None:
+    """S000-70, S000-78, S001-52, S003-20, acceptance 64 of Spring AI."""
+    model = ScriptedModel(BAD, GOOD)
+    response = asked(model, validate(Film))
+    assert response.verdict == Verdict(texts=(BAD, GOOD))
+    assert model.requests[1].messages == (
+        UserMessage.of("a film"),
+        AssistantMessage.of(BAD),
+        UserMessage.of(LEAD_IN + PROBLEM),
+    )
+    assert response.transcript == (AssistantMessage.of(GOOD),)
+
+
+def test_a_retry_tells_the_latest_problem_alone() -> None:
+    """S001-53."""
+    model = ScriptedModel(BAD, '{"year": 1979}', GOOD)
+    asked(model, validate(Film))
+    last = model.requests[2].messages
+    assert [m.text for m in last] == [
+        "a film",
+        '{"year": 1979}',
+        LEAD_IN + "title is missing, and is required",
+    ]
+
+
+def test_an_empty_answer_has_words_of_its_own_and_is_not_sent_back() -> None:
+    """V-22."""
+    model = ScriptedModel("", GOOD)
+    asked(model, validate(Film))
+    first, second = model.requests[1].messages
+    assert "the answer is empty" in second.text
+    assert isinstance(first, UserMessage)
+
+
+def test_a_fenced_answer_passes_at_once() -> None:
+    """S000-67, acceptance 66 of Spring AI."""
+    model = ScriptedModel(f"Sure:\n```json\n{GOOD}\n```")
+    response = asked(model, validate(Film))
+    assert response.verdict is not None
+    assert response.verdict.is_valid
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_the_last_answer_comes_with_its_verdict(retries: int) -> None:
+    """S000-75, S000-76, S003-24, D-4, acceptance 68 of Spring AI."""
+    model = ScriptedModel(BAD, repeat_last=True)
+    response = asked(model, validate(Film, max_retries=retries))
+    assert len(model.requests) == retries + 1
+    assert response.text == BAD
+    assert response.verdict is not None
+    assert not response.verdict.is_valid
+    assert response.verdict.problem == PROBLEM
+    assert response.verdict.attempts == retries + 1
+
+
+def test_three_retries_are_the_default() -> None:
+    """S000-77, D-4."""
+    model = ScriptedModel(BAD, repeat_last=True)
+    asked(model, validate(Film))
+    assert len(model.requests) == 4
+
+
+def test_the_last_answer_can_be_an_error_with_all_attempts() -> None:
+    """Acceptance 67 of Spring AI."""
+    usage = Usage(input_tokens=3, output_tokens=2, requests=1)
+    model = ScriptedModel(Reply(deltas=(BAD,), usage=usage), repeat_last=True)
+    with pytest.raises(InvalidAnswerError) as caught:
+        asked(model, validate(Film, max_retries=1, on_exhausted="raise"))
+    assert caught.value.problem == PROBLEM
+    assert caught.value.texts == (BAD, BAD)
+    assert caught.value.attempts == 2
+    assert caught.value.usage == usage + usage
+    assert "after 2 attempts" in str(caught.value)
+
+
+def test_usage_is_that_of_all_attempts() -> None:
+    """V-23."""
+    usage = Usage(input_tokens=3, output_tokens=2, requests=1)
+    model = ScriptedModel(
+        Reply(deltas=(BAD,), usage=usage), Reply(deltas=(GOOD,), usage=usage)
+    )
+    assert asked(model, validate(Film)).usage == usage + usage
+
+
+@tool
+def year_of(title: str) -> int:
+    """Look a year up."""
+    return 1979
+
+
+CALL = Reply(calls=(tool_call("year_of", title="Alien"),))
+
+
+@pytest.mark.parametrize(
+    "advisors",
+    [(validate(Film), tool_loop()), (tool_loop(), validate(Film))],
+    ids=["outside", "inside"],
+)
+def test_a_call_is_never_validated(advisors: tuple[Advisor, ...]) -> None:
+    """S001-51, V-2, acceptance 65 of Spring AI."""
+    model = ScriptedModel(CALL, GOOD)
+    agent = Agent(model, tools=[year_of], advisors=advisors)
+    response = agent.call("a film").run()
+    assert len(model.requests) == 2
+    assert response.verdict == Verdict(texts=(GOOD,))
+
+
+def test_a_retry_still_knows_the_results_of_tools() -> None:
+    model = ScriptedModel(CALL, BAD, BAD, GOOD)
+    agent = Agent(model, tools=[year_of], advisors=[validate(Film)])
+    response = agent.call("a film").run()
+    roles = [message.role for message in model.requests[3].messages]
+    assert roles == ["user", "assistant", "tool", "assistant", "user"]
+    assert [m.role for m in response.transcript] == ["assistant", "tool", "assistant"]
+    assert response.transcript[-1].text == GOOD
+
+
+def test_only_the_rest_of_the_chain_runs_again() -> None:
+    """S003-2, S003-23, Q7."""
+    seen: list[str] = []
+
+    def counting(name: str) -> Advisor:
+        def note(request: ChatRequest) -> ChatRequest:
+            seen.append(name)
+            return request
+
+        return before(note)
+
+    model = ScriptedModel(BAD, GOOD)
+    asked(model, counting("outside"), validate(Film), counting("inside"))
+    assert seen == ["outside", "inside", "inside"]
+
+
+@pytest.mark.parametrize(
+    "reason", ["length", "refusal", "content_filter", "pause", "interrupted"]
+)
+def test_what_is_no_whole_answer_passes_as_it_is(reason: FinishReason) -> None:
+    model = ScriptedModel(Reply(deltas=("{",), finish_reason=reason))
+    response = asked(model, validate(Film))
+    assert (response.finish_reason, response.verdict) == (reason, None)
+    assert len(model.requests) == 1
+
+
+def test_text_waits_for_the_verdict() -> None:
+    """S002-24, S001-57, V-3."""
+    model = ScriptedModel(BAD, Reply(reasoning=("hm",), deltas=(GOOD[:5], GOOD[5:])))
+    events = list(Agent(model, advisors=[validate(Film)]).stream("a film"))
+    assert events[:-1] == [
+        ReasoningDelta(text="hm"),
+        TextDelta(text=GOOD[:5]),
+        TextDelta(text=GOOD[5:]),
+    ]
+
+
+def test_live_text_is_voided_before_a_retry() -> None:
+    model = ScriptedModel(BAD, GOOD)
+    agent = Agent(model, advisors=[validate(Film, live=True)])
+    assert list(agent.stream("a film"))[:-1] == [
+        TextDelta(text=BAD),
+        Retracted(reason=PROBLEM),
+        TextDelta(text=GOOD),
+    ]
+
+
+def test_interim_text_does_not_wait_longer_than_its_round() -> None:
+    call = Reply(deltas=("Let me look.",), calls=CALL.calls)
+    model = ScriptedModel(call, GOOD)
+    agent = Agent(model, tools=[year_of], advisors=[validate(Film)])
+    kinds = [type(event) for event in agent.stream("a film")]
+    assert kinds.index(TextDelta) < kinds.index(RoundFinished)
+    assert kinds.index(RoundFinished) < kinds.index(ToolFinished)
+
+
+def shout(response: ChatResponse) -> str | None:
+    return None if response.text.isupper() else "shout"
+
+
+def test_a_check_of_ones_own_says_what_is_wrong() -> None:
+    """S000-79."""
+    model = ScriptedModel("hi", "HI")
+    assert asked(model, validate(check=shout)).text == "HI"
+    assert model.requests[1].messages[-1].text == LEAD_IN + "shout"
+
+
+def test_a_plain_no_is_told_as_such() -> None:
+    model = ScriptedModel("hi", "HI")
+    asked(model, validate(check=lambda response: response.text == "HI"))
+    assert model.requests[1].messages[-1].text == LEAD_IN + "it was rejected"
+
+
+def test_another_model_may_judge() -> None:
+    """S003-1."""
+    judge = Agent(ScriptedModel("too short", "fine"))
+
+    def verdict(said: ChatResponse) -> bool | str | None:
+        return said.text == "fine" or said.text
+
+    model = ScriptedModel("hi", "hello there")
+    advisor = validate(check=lambda it: judge.call(it.text).pipe(ops.map(verdict)))
+    assert asked(model, advisor).text == "hello there"
+    assert model.requests[1].messages[-1].text == LEAD_IN + "too short"
+
+
+def test_a_check_that_takes_time_runs_on_the_clock_of_the_stream() -> None:
+    scheduler = TestScheduler()
+
+    def slow(_: ChatResponse) -> Observable[bool | str | None]:
+        return reactivex.timer(50.0).pipe(ops.map(lambda _: None))
+
+    agent = Agent(ScriptedModel("hi"), advisors=[validate(check=slow)])
+    results = scheduler.start(lambda: agent.stream("a film"))
+    assert [message.time for message in results.messages] == [250, 250, 250]
+
+
+def test_dispose_ends_the_check() -> None:
+    scheduler = TestScheduler()
+    verdicts = scheduler.create_cold_observable(ReactiveTest.on_next(900, None))
+    agent = Agent(ScriptedModel("hi"), advisors=[validate(check=lambda _: verdicts)])
+    scheduler.start(lambda: agent.stream("a film"), disposed=400)
+    (subscription,) = verdicts.subscriptions
+    assert subscription.unsubscribe == 400
+
+
+@pytest.mark.parametrize("said", [7, just(), just(7)])
+def test_a_check_has_to_give_a_verdict(said: object) -> None:
+    check = lambda _: said  # noqa: E731
+    with pytest.raises(AdvisorError, match="validate"):
+        asked(ScriptedModel("hi"), validate(check=check))  # type: ignore[arg-type]
+
+
+def test_a_check_that_raises_ends_the_stream() -> None:
+    def check(_: ChatResponse) -> bool:
+        raise KeyError("who")
+
+    with pytest.raises(KeyError):
+        asked(ScriptedModel("hi"), validate(check=check))
+
+
+def test_an_error_drops_what_waits() -> None:
+    model = ScriptedModel(Reply(deltas=("{",), error=ServerError("broken")))
+    seen: list[ChatEvent] = []
+    failed: list[Exception] = []
+    stream = Agent(model, advisors=[validate(Film)]).stream("a film")
+    stream.subscribe(seen.append, failed.append)
+    assert seen == []
+    assert isinstance(failed[0], ServerError)
+
+
+@dataclass(frozen=True)
+class Plain:
+    title: str
+
+
+def test_it_takes_a_type_or_a_check() -> None:
+    """S003-19."""
+    with pytest.raises(ConfigurationError, match="and not both"):
+        validate()
+    with pytest.raises(ConfigurationError, match="and not both"):
+        validate(Plain, check=shout)
+
+
+@pytest.mark.parametrize("retries", [-1, True])
+def test_negative_retries_are_refused(retries: int) -> None:
+    """S003-24."""
+    with pytest.raises(ConfigurationError, match="max_retries"):
+        validate(Plain, max_retries=retries)
+
+
+def test_what_cannot_be_checked_is_refused_when_it_is_built() -> None:
+    """S000-73."""
+    with pytest.raises(ConfigurationError, match="no JSON Schema"):
+        validate({"type": "objekt"})
+    with pytest.raises(ConfigurationError, match="cannot be of type"):
+        validate(ScriptedModel)
+
+
+def test_one_advisor_serves_many_turns_at_once() -> None:
+    """Law 7."""
+    agent = Agent(ScriptedModel(BAD, GOOD, BAD, GOOD), advisors=[validate(Film)])
+    both = reactivex.merge(agent.stream("a"), agent.stream("b"))
+    ends: list[ChatEvent] = []
+    both.subscribe(ends.append)
+    finished = [event for event in ends if isinstance(event, Finished)]
+    assert [event.response.text for event in finished] == [GOOD, GOOD]
