@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar, overload
+
+from rxagent.entities._answers import answer_of
+from rxagent.entities._json_text import JsonText
+from rxagent.events import ChatEvent, Finished
+from rxagent.operators import transduce
+from rxagent.output import OutputType, output_type
+from rxagent.requests import JsonSchema
+from rxagent.types import Operator
+from rxagent.wire.json_text import is_object
+from rxagent.wire.partial import PartialJson
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partial(Generic[T]):
+    """What there is of an answer so far.
+
+    Args:
+        value: As JSON: what has come of it.
+        entity: The validated answer, at the end; ``None`` before.
+    """
+
+    value: object
+    entity: T | None = None
+
+
+@overload
+def partials(kind: OutputType[T]) -> Operator[ChatEvent, Partial[T]]: ...
+@overload
+def partials(kind: type[T]) -> Operator[ChatEvent, Partial[T]]: ...
+@overload
+def partials(kind: JsonSchema) -> Operator[ChatEvent, Partial[object]]: ...
+@overload
+def partials(kind: object) -> Operator[ChatEvent, Partial[object]]: ...
+def partials(kind: object) -> Operator[ChatEvent, Partial[object]]:
+    """Read an answer while it grows.
+
+    ::
+
+        --a-----b-----F|                  a = {"title": "Al   b = ien", "year": 1979}
+        [ partials(Film) ]
+        --x-----y-----(z,|)               x, y = what there is; z has the Film, too
+
+    Each value is a beginning of the next one, until `Retracted` voids them all; a round
+    of tools begins anew.  No two neighbours are the same.  For fewer, put RxPY's own
+    ``sample`` or ``throttle_first`` behind it.
+
+    Args:
+        kind: A type or a JSON Schema; see `rxagent.output.output_type`.
+
+    Returns:
+        An operator.  The last item alone is validated and has the ``entity``; its value
+        may differ from the ones before where the text had to be mended.  Errors are
+        those of `entity`.
+
+    Raises:
+        ConfigurationError: If the type cannot be checked.
+    """
+    wanted = output_type(kind)
+    return transduce(lambda: _Partials(wanted))
+
+
+class _Partials:
+    """The growing value of one subscription."""
+
+    def __init__(self, wanted: OutputType[object]) -> None:
+        self._wanted = wanted
+        self._text = JsonText()
+        self._json = PartialJson()
+        self._last: object = None
+
+    def feed(self, event: ChatEvent, /) -> Sequence[Partial[object]]:
+        if isinstance(event, Finished):
+            return self._end(event)
+        if self._text.is_boundary(event):
+            self._text, self._json = JsonText(), PartialJson()
+            return ()
+        return [
+            Partial(value=value)
+            for text in self._text.feed(event)
+            for whole in self._json.feed(text)
+            for value in self._inner(whole)
+        ]
+
+    def flush(self) -> Sequence[Partial[object]]:
+        return ()
+
+    def _inner(self, value: object) -> Sequence[object]:
+        """What is wrapped, if it is there."""
+        if not (self._wanted.is_wrapped and is_object(value)):
+            return (value,)
+        inner = list(value.values())[:1] if list(value)[:1] == ["value"] else []
+        if [self._last] == inner:
+            return ()
+        self._last = inner[0] if inner else None
+        return inner
+
+    def _end(self, event: Finished) -> Sequence[Partial[object]]:
+        entity = answer_of(event.response, self._wanted)
+        return (Partial(value=self._wanted.plain(entity), entity=entity),)
