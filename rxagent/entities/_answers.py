@@ -23,8 +23,8 @@ _WHY = {
 }
 
 
-def answer_of(response: ChatResponse, wanted: OutputType[T]) -> T:
-    """Read the answer of a turn.
+def answer_of(response: ChatResponse, wanted: OutputType[T]) -> tuple[T, object]:
+    """Read the answer of a turn, and the JSON that it was made of.
 
     Raises:
         NoAnswerError: If the turn ended before there was one.
@@ -45,7 +45,7 @@ def answer_of(response: ChatResponse, wanted: OutputType[T]) -> T:
             response=response,
         )
     try:
-        return wanted.read(response.text)
+        return wanted.read_with_json(response.text)
     except InvalidAnswerError as error:
         verdict = response.verdict
         raise InvalidAnswerError(

@@ -10,6 +10,7 @@ from rxagent.events import ChatEvent
 from rxagent.operators import responses
 from rxagent.output import OutputType, output_type
 from rxagent.requests import JsonSchema
+from rxagent.responses import ChatResponse
 from rxagent.types import Operator
 
 T = TypeVar("T")
@@ -45,9 +46,10 @@ def entity(kind: object) -> Operator[ChatEvent, object]:
     """
     wanted = output_type(kind)
 
+    def value(response: ChatResponse) -> object:
+        return answer_of(response, wanted)[0]
+
     def operator(source: Observable[ChatEvent]) -> Observable[object]:
-        return source.pipe(
-            responses(), ops.map(lambda response: answer_of(response, wanted))
-        )
+        return source.pipe(responses(), ops.map(value))
 
     return operator

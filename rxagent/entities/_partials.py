@@ -5,20 +5,21 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar, overload
 
 from rxagent.entities._answers import answer_of
-from rxagent.entities._json_text import JsonText
+from rxagent.entities._growing_text import GrowingText, is_boundary
 from rxagent.events import ChatEvent, Finished
 from rxagent.operators import transduce
-from rxagent.output import OutputType, output_type
+from rxagent.output import WRAP, OutputType, output_type
 from rxagent.requests import JsonSchema
 from rxagent.types import Operator
 from rxagent.wire.json_text import is_object
 from rxagent.wire.partial import PartialJson
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Partial(Generic[T]):
+class Partial(Generic[T_co]):
     """What there is of an answer so far.
 
     Args:
@@ -27,7 +28,7 @@ class Partial(Generic[T]):
     """
 
     value: object
-    entity: T | None = None
+    entity: T_co | None = None
 
 
 @overload
@@ -71,15 +72,15 @@ class _Partials:
 
     def __init__(self, wanted: OutputType[object]) -> None:
         self._wanted = wanted
-        self._text = JsonText()
+        self._text = GrowingText()
         self._json = PartialJson()
-        self._last: object = None
+        self._last: list[object] = []  # the last value, if there is one
 
     def feed(self, event: ChatEvent, /) -> Sequence[Partial[object]]:
         if isinstance(event, Finished):
             return self._end(event)
-        if self._text.is_boundary(event):
-            self._text, self._json = JsonText(), PartialJson()
+        if is_boundary(event):
+            self._text, self._json, self._last = GrowingText(), PartialJson(), []
             return ()
         return [
             Partial(value=value)
@@ -91,16 +92,15 @@ class _Partials:
     def flush(self) -> Sequence[Partial[object]]:
         return ()
 
-    def _inner(self, value: object) -> Sequence[object]:
-        """What is wrapped, if it is there."""
-        if not (self._wanted.is_wrapped and is_object(value)):
-            return (value,)
-        inner = list(value.values())[:1] if list(value)[:1] == ["value"] else []
-        if [self._last] == inner:
-            return ()
-        self._last = inner[0] if inner else None
-        return inner
+    def _inner(self, whole: object) -> Sequence[object]:
+        """What is wrapped, if it is there and another one than before."""
+        value = [whole]
+        if self._wanted.is_wrapped and is_object(whole):
+            value = [inner for name, inner in whole.items() if name == WRAP]
+        news = value if value != self._last else []
+        self._last = value
+        return news
 
     def _end(self, event: Finished) -> Sequence[Partial[object]]:
-        entity = answer_of(event.response, self._wanted)
-        return (Partial(value=self._wanted.plain(entity), entity=entity),)
+        entity, value = answer_of(event.response, self._wanted)
+        return (Partial(value=value, entity=entity),)

@@ -13,11 +13,12 @@ from rxagent.requests import JsonSchema
 from rxagent.wire.extract import extract_json
 from rxagent.wire.json_text import dump_json, is_array, is_object
 
-__all__ = ["OutputType", "output_type"]
+__all__ = ["WRAP", "OutputType", "output_type"]
 
 T = TypeVar("T")
 
-_WRAP = "value"
+WRAP = "value"
+"""The member that holds an answer that is no object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +48,8 @@ class OutputType(Generic[T]):
         definitions = inner.pop("$defs", None)  # a reference leads to the root's
         outer: dict[str, object] = {
             "type": "object",
-            "properties": {_WRAP: inner},
-            "required": [_WRAP],
+            "properties": {WRAP: inner},
+            "required": [WRAP],
             "additionalProperties": False,
         }
         return outer | ({"$defs": definitions} if definitions else {})
@@ -63,6 +64,10 @@ class OutputType(Generic[T]):
         Raises:
             InvalidAnswerError: If it holds none; its first problem.
         """
+        return self.read_with_json(text)[0]
+
+    def read_with_json(self, text: str) -> tuple[T, object]:
+        """Make a value, and the JSON that it was made of; see `read`."""
         if not text.strip():
             raise InvalidAnswerError(
                 "the answer is empty; answer with JSON that fits the schema",
@@ -74,20 +79,34 @@ class OutputType(Generic[T]):
             if not self._takes_text():
                 raise InvalidAnswerError(str(error), texts=(text,)) from None
             found = text.strip()
-        value = self._checked(found)
+        value, inner = self._checked(found)
         if isinstance(value, Misfit):
             raise InvalidAnswerError(value.problem, texts=(text,))
-        return cast("T", value)
+        return cast("T", value), inner
+
+    def load(self, value: object) -> T:
+        """Make a value of decoded JSON.
+
+        Raises:
+            InvalidAnswerError: If it is no such value; its first problem.
+        """
+        data = dump_json(value)
+        loaded = self.check(data)
+        if isinstance(loaded, Misfit):
+            raise InvalidAnswerError(loaded.problem, texts=(data.decode(),))
+        return cast("T", loaded)
 
     def _fits(self, found: object) -> bool:
-        return not isinstance(self._checked(found), Misfit)
+        return not isinstance(self._checked(found)[0], Misfit)
 
-    def _checked(self, found: object) -> object:
-        if self.is_wrapped and is_object(found) and list(found) == [_WRAP]:
-            value = self.check(dump_json(found[_WRAP]))
+    def _checked(self, found: object) -> tuple[object, object]:
+        """The value, or what is wrong, and what it was made of, without its wrap."""
+        if self.is_wrapped and is_object(found) and list(found) == [WRAP]:
+            inner = found[WRAP]
+            value = self.check(dump_json(inner))
             if not isinstance(value, Misfit) or not self._takes_objects():
-                return value
-        return self.check(dump_json(found))
+                return value, inner
+        return self.check(dump_json(found)), found
 
     def _takes_text(self) -> bool:
         values = self.schema.get("enum", [self.schema.get("const")])

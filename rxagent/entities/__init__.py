@@ -1,0 +1,8 @@
+"""Answers as values: operators from the events of a turn to what it says."""
+
+from rxagent.entities._elements import elements
+from rxagent.entities._entity import entity
+from rxagent.entities._fields import fields
+from rxagent.entities._partials import Partial, partials
+
+__all__ = ["Partial", "elements", "entity", "fields", "partials"]
