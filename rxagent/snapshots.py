@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
+from rxagent.decisions import Decision
 from rxagent.errors import SnapshotError
 from rxagent.messages import AssistantMessage, Message, ToolMessage
 from rxagent.requests import ChatOptions, Origin
@@ -46,6 +47,8 @@ class Snapshot:
         pending: Ids of the calls that need a decision.
         messages: The conversation up to the answer that called, that one not included.
         message: The answer that called.
+        decided: What was decided before the pause about calls that are not done, by
+            their ids; those are not asked about again.
         results: Of the calls that are done.
         transcript: What the turn has added, that answer included.
         usage: Tokens so far.
@@ -65,6 +68,7 @@ class Snapshot:
     pending: tuple[str, ...]
     messages: tuple[Message, ...]
     message: AssistantMessage
+    decided: Mapping[str, Decision] = field(default_factory=dict[str, Decision])
     results: tuple[ToolMessage, ...] = ()
     transcript: tuple[Message, ...] = ()
     usage: Usage = field(default_factory=Usage)
