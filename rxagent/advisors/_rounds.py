@@ -241,11 +241,10 @@ class Rounds:
             rounds=turn.rounds + one_more, usage=turn.usage, now=self._now()
         )
 
-    def _limit_error(self, breach: Breach) -> LimitError:
+    @staticmethod
+    def _limit_error(breach: Breach) -> LimitError:
         limit = breach.limit
-        return LimitError(
-            limit.message, name=limit.name, value=limit.value, usage=self._turn.usage
-        )
+        return LimitError(limit.message, name=limit.name, value=limit.value)
 
     def _refused(
         self, stopped: Sequence[tuple[ToolCall, Breach]]

@@ -106,7 +106,9 @@ def tool_loop(
 
     Returns:
         An advisor; an agent has at most one that runs tools.  Disposing stops the model
-        or the running tools, whichever is at work, and starts nothing more.
+        or the running tools, whichever is at work, and starts nothing more.  An error
+        of rxagent's own tree ends the stream with the ``usage`` of the whole turn; what
+        its tools wrote into the context ends with it.
 
     Raises:
         ConfigurationError: If a limit, a time or a word makes no sense.
@@ -171,7 +173,9 @@ def tool_loop(
             first = (
                 rounds.resume(resumption, may_resume) if resumption else rounds.ask()
             )
-            return first.pipe(expand_rounds(_nothing, rounds.hear, rounds.again))
+            return first.pipe(
+                expand_rounds(_nothing, rounds.hear, rounds.again, failed=turn.charged)
+            )
 
         if max_seconds is None:
             return run(None)

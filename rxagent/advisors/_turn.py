@@ -8,6 +8,7 @@ from dataclasses import replace
 from rxagent.advisors._call_limits import LimitWatch
 from rxagent.context import Context
 from rxagent.decisions import Decision
+from rxagent.errors import RxAgentError
 from rxagent.events import (
     ChatEvent,
     Finished,
@@ -86,16 +87,14 @@ class Turn:
             return event
         response = event.response
         self.is_answered = True
-        self.usage += response.usage
-        self.watch.charge(response)
+        self._spend(response.usage, response.model)
         self.transcript += response.transcript or (response.message,)
         context = self.request.context | response.context
         if self._calls_tools(response, context):
             self.request = replace(self.request, context=context)
             self.begin_round(response)
             return RoundFinished(response=response, origin=event.origin)
-        self.is_over = True
-        return replace(event, response=self.whole(response))
+        return replace(event, response=self._ended(response, context))
 
     def begin_round(self, response: ChatResponse) -> None:
         """Take an answer whose calls run."""
@@ -115,12 +114,12 @@ class Turn:
         return other
 
     def remember(self, event: ChatEvent) -> None:
-        """Take the result of a call."""
-        if isinstance(event, ToolFinished):
+        """Take the result of a call of this round; an inner agent has calls too."""
+        if isinstance(event, ToolFinished) and id(event.call) in self._places:
             self._results[self._places[id(event.call)]] = event
-            if isinstance(event.value, ChatResponse):  # of an agent that is a tool
-                self.usage += event.value.usage
-                self.watch.charge(event.value)
+            if event.usage is not None:
+                answer = event.value if isinstance(event.value, ChatResponse) else None
+                self._spend(event.usage, answer.model if answer else None)
 
     def forget(self, call: ToolCall) -> None:
         """Drop the result of a call: it runs again."""
@@ -180,19 +179,25 @@ class Turn:
         return self.end(replace(self.response, finish_reason="tool_limit", limit=limit))
 
     def end(self, response: ChatResponse) -> Finished:
-        """The end of the turn."""
-        self.is_over = True
-        origin = self.request.origin
-        return Finished(response=self.whole(response), origin=origin)
+        """The end of the turn after a batch."""
+        # Not with the context of the response: the batch has written since.
+        whole = self._ended(response, self.request.context)
+        return Finished(response=whole, origin=self.request.origin)
 
-    def whole(self, response: ChatResponse) -> ChatResponse:
-        """The response with what the whole turn came to."""
+    def charged(self, error: Exception) -> Exception:
+        """The error that ends the turn, with what the turn has cost."""
+        return error.after(self.usage) if isinstance(error, RxAgentError) else error
+
+    def _ended(self, response: ChatResponse, context: Context) -> ChatResponse:
+        """The response that ends the turn, with what all of it came to."""
+        self.is_over = True
         return replace(
-            response,
-            usage=self.usage,
-            transcript=self.transcript,
-            context=self.request.context | response.context,
+            response, usage=self.usage, transcript=self.transcript, context=context
         )
+
+    def _spend(self, usage: Usage, model: str | None) -> None:
+        self.usage += usage
+        self.watch.charge(usage, model)
 
     def _calls_tools(self, response: ChatResponse, context: Context) -> bool:
         if not response.tool_calls or response.blocked_by is not None:
