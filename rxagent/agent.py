@@ -17,9 +17,7 @@ from rxagent.context import Context
 from rxagent.decisions import Decision
 from rxagent.errors import ConfigurationError, RequestError
 from rxagent.events import ChatEvent
-from rxagent.messages import (
-    SystemMessage,
-)
+from rxagent.messages import SystemMessage
 from rxagent.named import Named, name_of
 from rxagent.operators import concat_each, just, one_finished, responses
 from rxagent.prompt import Prompt, asked, given, listed
@@ -182,10 +180,10 @@ class Agent:
 
         Args:
             snapshot: Of a response with ``finish_reason="paused"``.
-            decisions: By the ids of the calls that wait.  ``Approve`` runs a call, or
-                runs it again where the environment failed; ``Reject`` and ``Reply``
-                answer it.  Where the environment failed, no decision leaves the error
-                to the model.
+            decisions: By the ids of the calls that wait, and of those about which the
+                snapshot keeps another decision.  ``Approve`` runs a call, or runs it
+                again where the environment failed; ``Reject`` and ``Reply`` answer it.
+                Where the environment failed, no decision leaves the error to the model.
             context: Added to the agent's, by name; what tools wrote before the pause
                 comes from the snapshot.
             tools: Added to the agent's.

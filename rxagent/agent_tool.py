@@ -40,11 +40,13 @@ def _answer_or_event(event: ChatEvent) -> object:
         return event
     response = event.response
     if response.finish_reason == "paused":
-        raise ToolFailedError(
+        problem = ToolFailedError(
             "this agent waits for a decision that nobody can make from here, so it did "
             "not finish; give it an approver",
             kind="environment",
         )
+        raise problem.after(response.usage)
     if response.limit is not None:
-        raise ToolFailedError(f"this agent did not finish: {response.limit.message}")
+        said = f"this agent did not finish: {response.limit.message}"
+        raise ToolFailedError(said).after(response.usage)
     return response

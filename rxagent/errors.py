@@ -49,7 +49,8 @@ blocked answer is no error but a response with ``blocked_by``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from copy import copy
+from typing import Literal, Self, TypeAlias
 
 from rxagent.usage import Usage
 
@@ -103,7 +104,31 @@ or for the whole answer; see `rxagent.Timeouts`."""
 
 
 class RxAgentError(Exception):
-    """Whatever rxagent raises; it can be pickled, as an exception seldom can."""
+    """Whatever rxagent raises; it can be pickled, as an exception seldom can.
+
+    Its attribute ``usage`` is what the turn has cost until then, all rounds and agents
+    that are tools included; ``None`` if nothing was counted.
+    """
+
+    usage: Usage | None = None
+
+    def after(self, usage: Usage) -> Self:
+        """This error, with what was spent before it.
+
+        Args:
+            usage: Of earlier requests of the turn.
+
+        Returns:
+            A copy, since a model may raise one error again and again; the error itself
+            if nothing was spent.
+        """
+        if usage == Usage():
+            return self
+        later = copy(self).with_traceback(self.__traceback__)
+        later.__cause__, later.__context__ = self.__cause__, self.__context__
+        later.__suppress_context__ = self.__suppress_context__
+        later.usage = usage if self.usage is None else usage + self.usage
+        return later
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         return _restored, (type(self), self.args, self.__dict__)

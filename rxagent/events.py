@@ -15,6 +15,7 @@ from rxagent.errors import FailureKind
 from rxagent.messages import ToolCall, ToolMessage
 from rxagent.requests import Origin
 from rxagent.responses import ChatResponse
+from rxagent.usage import Usage
 
 __all__ = [
     "ApprovalRequested",
@@ -95,6 +96,7 @@ class ToolFinished:
         failure: How it failed; ``None`` if it did not.
         attempts: How often the tool ran; 0 if it did not.
         writes: What it sets in the context of the turn; nothing if it failed.
+        usage: Tokens that it cost if it is an agent, all attempts, whatever it came to.
     """
 
     call: ToolCall
@@ -103,6 +105,7 @@ class ToolFinished:
     failure: FailureKind | None = None
     attempts: int = 1
     writes: tuple[Write, ...] = ()
+    usage: Usage | None = None
     origin: Origin = field(default=_NOWHERE, compare=False, repr=False)
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
-from rxagent.errors import SnapshotError
+from rxagent.decisions import Decision
+from rxagent.errors import ConfigurationError, SnapshotError
 from rxagent.messages import AssistantMessage, Message, ToolMessage
 from rxagent.requests import ChatOptions, Origin
 from rxagent.usage import Usage
@@ -31,7 +34,8 @@ Claim: TypeAlias = Callable[[str], bool]
 
 
 def _new_id() -> str:
-    return uuid4().hex
+    """Letters and digits that sort by the time when they were made."""
+    return f"{time.time_ns():016x}{uuid4().hex}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,8 @@ class Snapshot:
         pending: Ids of the calls that need a decision.
         messages: The conversation up to the answer that called, that one not included.
         message: The answer that called.
+        decided: What was decided before the pause about calls that are not done, by
+            their ids; those are not asked about again.
         results: Of the calls that are done.
         transcript: What the turn has added, that answer included.
         usage: Tokens so far.
@@ -57,7 +63,7 @@ class Snapshot:
         repeated: How often each call was made, by tool and arguments.
         cost: What the turn has cost so far.
         options: Of the request; those of the resume win.
-        id: One for each pause.
+        id: One for each pause; begins with its time.
         version: Of this format.
     """
 
@@ -65,6 +71,7 @@ class Snapshot:
     pending: tuple[str, ...]
     messages: tuple[Message, ...]
     message: AssistantMessage
+    decided: Mapping[str, Decision] = field(default_factory=dict[str, Decision])
     results: tuple[ToolMessage, ...] = ()
     transcript: tuple[Message, ...] = ()
     usage: Usage = field(default_factory=Usage)
@@ -83,16 +90,47 @@ class Snapshot:
     version: Literal[1] = 1
 
 
-def claims_in_memory() -> Claim:
-    """Make a claim for one process: each snapshot can be resumed once in it."""
+def claims_in_memory(*, keep: int = 100_000) -> Claim:
+    """Make a claim for one process: each snapshot can be resumed once in it.
+
+    It remembers the youngest ``keep`` that were resumed, at about 150 bytes each.  Ids
+    begin with the time of the pause, so what is no younger than one that it has
+    forgotten is refused, whether it was resumed or not: nothing is ever resumed twice.
+
+    Args:
+        keep: How many; a turn that waits while so many younger ones are resumed cannot
+            be resumed any more.
+
+    Returns:
+        A claim.  It raises `SnapshotError` for what is too old to tell.
+
+    Raises:
+        ConfigurationError: If ``keep`` is less than 1.
+    """
+    if keep < 1:
+        raise ConfigurationError(f"keep must be 1 or more, got {keep}")
     claimed: set[str] = set()
+    by_age: list[str] = []  # a heap
+    forgotten = ""  # the youngest
     lock = threading.Lock()
 
     def claim(snapshot_id: str) -> bool:
+        nonlocal forgotten
         with lock:
-            is_first = snapshot_id not in claimed
+            if snapshot_id in claimed:
+                return False
+            if snapshot_id <= forgotten:
+                raise SnapshotError(
+                    f"the paused turn {snapshot_id} is too old to tell whether it has "
+                    f"been resumed: {keep} younger ones were; raise keep, or use "
+                    "claims_in_folder"
+                )
             claimed.add(snapshot_id)
-        return is_first
+            heappush(by_age, snapshot_id)
+            if len(by_age) > keep:
+                forgotten = heappop(by_age)
+                claimed.remove(forgotten)
+        return True
 
     return claim
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -13,10 +14,11 @@ from reactivex.disposable import (
     SingleAssignmentDisposable,
 )
 
+from rxagent.advisors._resumption import check_usable
 from rxagent.choices import check_choice
 from rxagent.context import Context
 from rxagent.decisions import Approve, Decision, Reject, Reply
-from rxagent.errors import AdvisorError
+from rxagent.errors import AdvisorError, RxAgentError
 from rxagent.events import ApprovalRequested
 from rxagent.messages import ToolCall
 from rxagent.operators import concat_each, just
@@ -92,28 +94,21 @@ class ApprovalPolicy:
             timer = SerialDisposable()
             answering = SingleAssignmentDisposable()
             both = CompositeDisposable(timer, answering)
-            ended = False
+            is_open = threading.Lock()  # a button and a clock have threads of their own
 
             def end(decision: Decision | None) -> None:
-                nonlocal ended
-                if ended:
-                    return
-                ended = True
-                both.dispose()
-                decided(asked.call, decision)
-                observer.on_completed()
+                if is_open.acquire(blocking=False):
+                    both.dispose()
+                    decided(asked.call, decision)
+                    observer.on_completed()
 
-            def hear(decision: object) -> None:
-                if isinstance(decision, Approve | Reject | Reply):
-                    end(decision)
+            def hear(said: object) -> None:
+                try:
+                    decision = _usable(said, asked.call)
+                except RxAgentError as error:
+                    observer.on_error(error)
                 else:
-                    observer.on_error(
-                        AdvisorError(
-                            "tool_loop",
-                            f"was told {decision!r} by approve, where Approve, Reject "
-                            "or Reply was expected",
-                        )
-                    )
+                    end(decision)
 
             def give_up(*_: object) -> None:
                 nobody = Reject(reason="nobody has decided in time")
@@ -138,3 +133,14 @@ class ApprovalPolicy:
             return both
 
         return Observable(subscribe)
+
+
+def _usable(said: object, call: ToolCall) -> Decision:
+    if not isinstance(said, Approve | Reject | Reply):
+        raise AdvisorError(
+            "tool_loop",
+            f"was told {said!r} by approve, where Approve, Reject or Reply was "
+            "expected",
+        )
+    check_usable(call.id, said)
+    return said

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from rxagent.choices import check_choice
 from rxagent.errors import ConfigurationError
 from rxagent.messages import ToolCall
-from rxagent.responses import ChatResponse, Limit
+from rxagent.responses import Limit
 from rxagent.snapshots import Snapshot
 from rxagent.tools.rules import check_count
 from rxagent.usage import Usage
@@ -125,10 +125,10 @@ class LimitWatch:
         seconds = self._limits.max_seconds
         return None if seconds is None else self._started + timedelta(seconds=seconds)
 
-    def charge(self, response: ChatResponse) -> None:
+    def charge(self, usage: Usage, model: str | None) -> None:
         """Take the cost of an answer."""
         if self._limits.cost is not None:
-            self.cost += self._limits.cost(response.usage, response.model)
+            self.cost += self._limits.cost(usage, model)
 
     def of_turn(self, *, rounds: int, usage: Usage, now: datetime) -> Breach | None:
         """What leaves no further round; ``None`` if there is room.

@@ -27,8 +27,8 @@ class Resumption:
             RequestError: If one is missing, is about another call, or is of a kind that
                 makes no sense there.
         """
-        pending = set(self.snapshot.pending)
-        if unknown := sorted(self.decisions.keys() - pending):
+        pending, decided = set(self.snapshot.pending), self.snapshot.decided
+        if unknown := sorted(self.decisions.keys() - pending - decided.keys()):
             raise RequestError(
                 f"decisions about calls that do not wait: {', '.join(unknown)}; "
                 f"these wait: {', '.join(self.snapshot.pending)}"
@@ -45,21 +45,36 @@ class Resumption:
             "client": (Reply, Reject),
         }[self.snapshot.reason]
         for call_id, decision in self.decisions.items():
-            _check_usable(call_id, decision)
-            if not isinstance(decision, kinds):
+            check_usable(call_id, decision)
+            takes = kinds if call_id in pending else (Approve, Reject, Reply)
+            if not isinstance(decision, takes):
                 raise RequestError(
                     f"{type(decision).__name__} makes no sense for the call "
                     f"{call_id!r}, which waits because of {self.snapshot.reason!r}; it "
-                    "takes " + " or ".join(kind.__name__ for kind in kinds)
+                    "takes " + " or ".join(kind.__name__ for kind in takes)
                 )
+
+    def decision(self, call_id: str) -> Decision | None:
+        """What is decided about a call, now or before the pause."""
+        before = self.snapshot.decided.get(call_id)
+        now = self.decisions.get(call_id)
+        if call_id not in self.snapshot.pending:
+            return now or before
+        if now == Approve():
+            return before or now  # it runs again as it ran, with edited arguments too
+        return now
 
 
 RESUME = Key("rxagent.resume", Resumption)
 """With which `Agent.resume` comes in."""
 
 
-def _check_usable(call_id: str, decision: Decision) -> None:
-    """A decision that fails later would have used up the pause."""
+def check_usable(call_id: str, decision: Decision) -> None:
+    """Refuse a decision that fails later: it would have used up the pause.
+
+    Raises:
+        RequestError: If JSON, or a message, cannot hold what it says.
+    """
     try:
         if isinstance(decision, Approve) and decision.arguments is not None:
             dump_json(dict(decision.arguments))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -10,19 +10,20 @@ from reactivex import Observable
 
 from rxagent.advisors._approvals import ApprovalPolicy
 from rxagent.advisors._call_limits import Breach, TurnLimits
+from rxagent.advisors._decided import carried_out
+from rxagent.advisors._pause import paused
 from rxagent.advisors._resumption import Resumption
 from rxagent.advisors._turn import Turn
-from rxagent.decisions import Approve, Decision, Reject, Reply
+from rxagent.decisions import Approve, Decision
 from rxagent.errors import ArgumentsError, LimitError, SnapshotError
 from rxagent.events import ChatEvent, ToolFinished
-from rxagent.messages import ToolCall, ToolMessage
+from rxagent.messages import ToolCall
 from rxagent.operators import concat_each, just
 from rxagent.snapshots import Claim
 from rxagent.tools import CallSettings, Executor, run_batch
 from rxagent.tools.report import Report
 from rxagent.tools.tool import is_tool
 from rxagent.wire.arguments import parse_arguments
-from rxagent.wire.json_text import dump_json
 
 _PATIENCE = 2  # rounds in a row of nothing but what the model was told not to do
 
@@ -85,16 +86,16 @@ class Rounds:
         turn.is_answered = False
         return self._check_limits()
 
-    def resume(self, paused: Resumption, claim: Claim) -> Observable[ChatEvent]:
+    def resume(self, resumption: Resumption, claim: Claim) -> Observable[ChatEvent]:
         """Go on with the calls of a paused turn.
 
         Raises:
             RequestError: If the decisions do not fit the pause.
             SnapshotError: If it has been resumed before.
         """
-        snapshot, decisions = paused.snapshot, paused.decisions
+        snapshot, decisions = resumption.snapshot, resumption.decisions
         turn = self._turn
-        paused.check()
+        resumption.check()
         if not claim(snapshot.id):
             raise SnapshotError(
                 f"the paused turn {snapshot.id} has been resumed already; "
@@ -106,12 +107,10 @@ class Rounds:
                     turn.forget(call)
                 else:
                     turn.accept(call)
-        by_call = {
-            id(call): decisions[call.id]
-            for call in turn.open_calls
-            if call.id in decisions
-        }
-        return self._run(turn.open_calls, by_call)
+        for call in turn.open_calls:
+            if (decision := resumption.decision(call.id)) is not None:
+                turn.decided[id(call)] = decision
+        return self._run(turn.open_calls)
 
     def _check_limits(self) -> Observable[ChatEvent]:
         """Run the calls of a round that no limit stops."""
@@ -153,58 +152,31 @@ class Rounds:
             )
         ]
         if not waiting:
-            return self._run(calls, {})
+            return self._run(calls)
         if approvals.approve is None:
-            return just(turn.paused("approval", waiting))
-        decisions: dict[int, Decision] = {}  # by identity: two ids may be the same
+            return just(paused(turn, "approval", waiting))
         undecided: list[ToolCall] = []
 
         def decided(call: ToolCall, decision: Decision | None) -> None:
             if decision is None:
                 undecided.append(call)
             else:
-                decisions[id(call)] = decision
+                turn.decided[id(call)] = decision
 
         def then(_: None) -> Observable[ChatEvent]:
             if undecided:
-                return just(turn.paused("approval", waiting))
-            return self._run(calls, decisions)
+                return just(paused(turn, "approval", undecided))
+            return self._run(calls)
 
         asked = approvals.ask(waiting, origin=turn.request.origin, decided=decided)
         return self._in_turn(asked, just(None).pipe(concat_each(then)))
 
-    def _run(
-        self, calls: Sequence[ToolCall], decisions: Mapping[int, Decision]
-    ) -> Observable[ChatEvent]:
+    def _run(self, calls: Sequence[ToolCall]) -> Observable[ChatEvent]:
         """Run calls as it was decided; those that somebody else runs stay open."""
         turn = self._turn
-        answered: list[ToolFinished] = []
-        ready: list[ToolCall] = []
-        for call in calls:
-            decision = decisions.get(id(call), Approve())
-            match decision:
-                case Reject(reason=reason):
-                    said = f"the call was declined: {reason}" if reason else ""
-                    answered.append(
-                        self._report(call).refused(said or "the call was declined")
-                    )
-                case Reply(content):
-                    parts = (content,) if isinstance(content, str) else content
-                    message = ToolMessage.of(*parts, call=call)
-                    answered.append(
-                        ToolFinished(
-                            call=call,
-                            message=message,
-                            value=content,
-                            attempts=0,
-                            origin=turn.request.origin,
-                        )
-                    )
-                case Approve(arguments=arguments) if arguments is not None:
-                    text = dump_json(dict(arguments)).decode()
-                    ready.append(turn.edited(call, text))
-                case Approve():
-                    ready.append(call)
+        done = [carried_out(turn, call, self._report(call)) for call in calls]
+        answered = [each for each in done if isinstance(each, ToolFinished)]
+        ready = [each for each in done if isinstance(each, ToolCall)]
         here = [call for call in ready if self._runs_here(call)]
         self._batch_runs = True
         batch = run_batch(
@@ -236,9 +208,9 @@ class Rounds:
         turn.fold_state()
         failed = turn.failed_calls()
         if failed and self._pauses_on_environment():
-            return just(turn.paused("environment", failed))
+            return just(paused(turn, "environment", failed))
         if elsewhere := turn.open_calls:
-            return just(turn.paused("client", elsewhere))
+            return just(paused(turn, "client", elsewhere))
         if self._breach is not None:
             return just(turn.limited(self._breach.limit))
         if (direct := turn.returned_direct()) is not None:
@@ -269,11 +241,10 @@ class Rounds:
             rounds=turn.rounds + one_more, usage=turn.usage, now=self._now()
         )
 
-    def _limit_error(self, breach: Breach) -> LimitError:
+    @staticmethod
+    def _limit_error(breach: Breach) -> LimitError:
         limit = breach.limit
-        return LimitError(
-            limit.message, name=limit.name, value=limit.value, usage=self._turn.usage
-        )
+        return LimitError(limit.message, name=limit.name, value=limit.value)
 
     def _refused(
         self, stopped: Sequence[tuple[ToolCall, Breach]]

@@ -9,6 +9,7 @@ from reactivex import operators as ops
 
 from rxagent.advisors._approvals import ApprovalPolicy, Approver, OnNoDecision
 from rxagent.advisors._call_limits import Cost, LimitWatch, OnLimit, TurnLimits
+from rxagent.advisors._pause import resumed
 from rxagent.advisors._resumption import RESUME
 from rxagent.advisors._rounds import OnEnvironment, Rounds
 from rxagent.advisors._turn import Eligible, Turn
@@ -105,7 +106,9 @@ def tool_loop(
 
     Returns:
         An advisor; an agent has at most one that runs tools.  Disposing stops the model
-        or the running tools, whichever is at work, and starts nothing more.
+        or the running tools, whichever is at work, and starts nothing more.  An error
+        of rxagent's own tree ends the stream with the ``usage`` of the whole turn; what
+        its tools wrote into the context ends with it.
 
     Raises:
         ConfigurationError: If a limit, a time or a word makes no sense.
@@ -145,16 +148,16 @@ def tool_loop(
             def now() -> datetime:
                 return clock.now if clock else datetime.now(UTC)
 
-            paused = request.context.get(RESUME)
+            resumption = request.context.get(RESUME)
             asked = replace(request, context=request.context.without(RESUME))
             watch = LimitWatch(
                 limits,
                 started=now(),
-                paused=paused.snapshot if paused else None,
+                paused=resumption.snapshot if resumption else None,
             )
             turn = (
-                Turn.resumed(paused.snapshot, asked, watch, eligible)
-                if paused
+                resumed(resumption.snapshot, asked, watch, eligible)
+                if resumption
                 else Turn(asked, watch, eligible)
             )
             rounds = Rounds(
@@ -167,8 +170,12 @@ def tool_loop(
                 settings=replace(settings, deadline=watch.deadline),
                 on_environment=on_environment,
             )
-            first = rounds.resume(paused, may_resume) if paused else rounds.ask()
-            return first.pipe(expand_rounds(_nothing, rounds.hear, rounds.again))
+            first = (
+                rounds.resume(resumption, may_resume) if resumption else rounds.ask()
+            )
+            return first.pipe(
+                expand_rounds(_nothing, rounds.hear, rounds.again, failed=turn.charged)
+            )
 
         if max_seconds is None:
             return run(None)

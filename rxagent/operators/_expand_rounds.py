@@ -12,10 +12,16 @@ T = TypeVar("T")
 Acc = TypeVar("Acc")
 
 
+def _as_it_is(error: Exception) -> Exception:
+    return error
+
+
 def expand_rounds(
     seed: Callable[[], Acc],
     fold: Callable[[Acc, T], Acc],
     again: Callable[[Acc], Observable[T] | None],
+    *,
+    failed: Callable[[Exception], Exception] = _as_it_is,
 ) -> Operator[T, T]:
     """Expand a stream round by round.
 
@@ -35,6 +41,8 @@ def expand_rounds(
         fold: Adds an item to it.
         again: Makes the next round, or returns ``None`` to complete.  It only builds:
             subscribing acts.
+        failed: Makes the error that ends the sequence of the one that happened, such as
+            one that says what earlier rounds have cost.
 
     Returns:
         An operator.  An error in a round or a callback ends the sequence; disposing
@@ -47,6 +55,9 @@ def expand_rounds(
         ) -> abc.DisposableBase:
             emit = observer.on_next
 
+            def fail(error: Exception) -> None:
+                observer.on_error(failed(error))
+
             def start(current: Observable[T]) -> abc.DisposableBase:
                 acc = seed()
 
@@ -55,7 +66,7 @@ def expand_rounds(
                     try:
                         acc = fold(acc, item)
                     except Exception as error:  # noqa: BLE001 - a user's callback
-                        observer.on_error(error)
+                        fail(error)
                         return
                     emit(item)
 
@@ -63,7 +74,7 @@ def expand_rounds(
                     try:
                         following = again(acc)
                     except Exception as error:  # noqa: BLE001 - a user's callback
-                        observer.on_error(error)
+                        fail(error)
                         return
                     if following is None:
                         observer.on_completed()
@@ -72,7 +83,7 @@ def expand_rounds(
                         rounds.release()
 
                 return current.subscribe(
-                    on_next, observer.on_error, on_completed, scheduler=scheduler
+                    on_next, fail, on_completed, scheduler=scheduler
                 )
 
             rounds = Serial(start)

@@ -2,6 +2,7 @@
 
 from rxagent.tools.batch import run_batch
 from rxagent.tools.call import run_call
+from rxagent.tools.call_settings import CallSettings
 from rxagent.tools.executor import Answer, Executor
 from rxagent.tools.executors import (
     ThreadsExecutor,
@@ -15,7 +16,6 @@ from rxagent.tools.job import Job, Outcome, Submit
 from rxagent.tools.report import ToolEvent
 from rxagent.tools.result import content_of
 from rxagent.tools.rules import ToolRules
-from rxagent.tools.running import CallSettings
 from rxagent.tools.tool import Tool, tool
 from rxagent.tools.tool_context import ToolContext
 from rxagent.tools.tool_index import tool_index

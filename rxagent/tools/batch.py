@@ -12,11 +12,11 @@ from rxagent.context import Context
 from rxagent.messages import Message, ToolCall
 from rxagent.requests import Origin, ToolSpec
 from rxagent.tools.call import run_call
+from rxagent.tools.call_settings import CallSettings
 from rxagent.tools.executor import Answer, Executor
 from rxagent.tools.executors import concurrent
 from rxagent.tools.job import Submit
 from rxagent.tools.report import ToolEvent
-from rxagent.tools.running import CallSettings
 from rxagent.tools.tool import is_tool
 
 __all__ = ["run_batch"]

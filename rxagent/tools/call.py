@@ -12,9 +12,10 @@ from rxagent.errors import ArgumentsError, ToolError
 from rxagent.messages import Message, ToolCall
 from rxagent.requests import Origin, ToolSpec
 from rxagent.tools.arguments import Misfit
+from rxagent.tools.call_settings import CallSettings
 from rxagent.tools.job import Submit
 from rxagent.tools.report import Report, ToolEvent
-from rxagent.tools.running import CallSettings, ToolRun
+from rxagent.tools.running import ToolRun
 from rxagent.tools.threads import in_thread
 from rxagent.tools.tool import AnyTool, is_tool
 from rxagent.tools.tool_context import ToolContext

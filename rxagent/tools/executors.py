@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import os
 from collections.abc import Callable, Sequence
@@ -35,11 +36,11 @@ def sequential(*, timeout_s: float | None = None) -> Executor:
     """Run calls one after the other, and plain functions where the stream runs.
 
     For functions that return at once: no thread is involved, and no stream on the same
-    loop goes on meanwhile.
+    loop goes on meanwhile, but between two items of a generator.
 
     Args:
         timeout_s: Longest run of a tool that declares none, in seconds.  A plain
-            function blocks its own clock.
+            function blocks its own clock; of a generator it is looked at between items.
 
     Returns:
         An executor.
@@ -170,6 +171,9 @@ class ThreadsExecutor:
 
 
 async def _here(job: Job, began: Callable[[], None] | None) -> Outcome:
+    if job.stays:
+        # Between two steps of a generator: its clock may run out, or somebody leave.
+        await asyncio.sleep(0)
     if began is not None:
         began()
     return job()

@@ -6,8 +6,7 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import replace
 from functools import partial
 
 from reactivex import abc
@@ -18,9 +17,8 @@ from reactivex.disposable import (
 )
 from reactivex.scheduler import CurrentThreadScheduler
 
-from rxagent.choices import check_choice
 from rxagent.context import Write
-from rxagent.errors import ConfigurationError, FailureKind
+from rxagent.events import ToolFinished
 from rxagent.runtime import LoopScheduler, call_on, loop_for
 from rxagent.tools.body import (
     Began,
@@ -30,55 +28,15 @@ from rxagent.tools.body import (
     Returned,
     run_body,
 )
-from rxagent.tools.failure import Failures, failure_kind
+from rxagent.tools.call_settings import CallSettings
+from rxagent.tools.failure import failure_kind
 from rxagent.tools.job import Submit
 from rxagent.tools.report import Report, ToolEvent
-from rxagent.tools.rules import check_seconds
+from rxagent.tools.spending import Spending
 from rxagent.tools.tool import AnyTool
 from rxagent.tools.tool_context import ToolContext
-from rxagent.tools.truncate import MIN_RESULT_CHARS
 
-__all__ = ["CallSettings", "ToolRun"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallSettings:
-    """How calls are run; what a tool declares wins.
-
-    Args:
-        timeout_s: Longest run, in seconds.
-        deadline: When the turn has to end.
-        max_result_chars: Longest result for the model, in characters.
-        failures: Kinds of failure, by the type of the exception.
-        raises: Exceptions that are not for the model: they end the run, as they are.
-
-    Raises:
-        ConfigurationError: If a number makes no sense.
-    """
-
-    timeout_s: float | None = None
-    deadline: datetime | None = None
-    max_result_chars: int | None = None
-    failures: Failures = field(default_factory=dict[type[Exception], FailureKind])
-    raises: tuple[type[Exception], ...] = ()
-
-    def __post_init__(self) -> None:
-        check_seconds("timeout_s", self.timeout_s)
-        for kind, failure in self.failures.items():
-            check_choice(f"failures[{kind.__name__}]", failure, FailureKind)
-        if not (isinstance(self.raises, tuple) and all(map(_is_error, self.raises))):
-            raise ConfigurationError(
-                f"raises takes a tuple of exception types, not {self.raises!r}"
-            )
-        least, given = MIN_RESULT_CHARS, self.max_result_chars
-        if given is not None and given < least:
-            raise ConfigurationError(
-                f"max_result_chars must be {least} or more, got {given}"
-            )
-
-
-def _is_error(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Exception)
+__all__ = ["ToolRun"]
 
 
 class ToolRun(abc.DisposableBase):
@@ -123,6 +81,7 @@ class ToolRun(abc.DisposableBase):
         # An observable may emit on any thread, and so may what reports progress.
         self._gate = threading.RLock()
         self._writes: list[Write] = []
+        self._spending = Spending()
         self._running = SerialDisposable()
         self._timer = SerialDisposable()
         declared = tool.rules.timeout_s
@@ -191,7 +150,9 @@ class ToolRun(abc.DisposableBase):
 
     def _returned(self, value: object, writes: Sequence[Write] | None) -> None:
         written = tuple(self._writes if writes is None else writes)
-        self._end(self._report.finished(value, attempts=self._attempt, writes=written))
+        event = self._report.finished(value, attempts=self._attempt, writes=written)
+        self._spending.end(event.value)
+        self._end(event)
 
     def _with_context(self) -> dict[str, object]:
         name = self._tool.context_parameter
@@ -225,6 +186,7 @@ class ToolRun(abc.DisposableBase):
 
     def _progress(self, attempt: int, value: object) -> None:
         if self._is_open(attempt):
+            self._spending.hear(value)
             self._observer.on_next(self._report.progress(value))
 
     def _is_open(self, attempt: int) -> bool:
@@ -259,6 +221,7 @@ class ToolRun(abc.DisposableBase):
         if isinstance(error, self._settings.raises):
             self._fail(error)
             return
+        self._spending.end(error)
         kind = failure_kind(error, self._settings.failures)
         rules = self._tool.rules
         if kind == "transient" and self._attempt <= rules.retries:
@@ -271,12 +234,12 @@ class ToolRun(abc.DisposableBase):
                 return
         self._end(self._report.failed(error, kind, attempts=self._attempt))
 
-    def _end(self, event: ToolEvent) -> None:
-        self._observer.on_next(event)
+    def _end(self, event: ToolFinished) -> None:
+        self._observer.on_next(replace(event, usage=self._spending.total))
         self._observer.on_completed()
 
     def _fail(self, error: Exception) -> None:
-        self._observer.on_error(error)
+        self._observer.on_error(self._spending.charged(error))
 
     def _left_s(self) -> float | None:
         """Until the deadline."""

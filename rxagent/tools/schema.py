@@ -19,7 +19,7 @@ from rxagent.tools.arguments import ArgumentsCheck, Misfit, located
 from rxagent.tools.signature import Parameter
 from rxagent.wire.json_text import dump_json
 
-__all__ = ["schema_of"]
+__all__ = ["schema_of", "schema_of_model"]
 
 _SHOWN_CHARS = 60  # of a wrong value, so that the model recognises it
 
@@ -59,6 +59,49 @@ def schema_of(
         raise ConfigurationError(_blame(parameters, error, tool=tool)) from error
     schema.pop("title", None)
     return schema, _check_by(model, tuple(each.name for each in parameters))
+
+
+def schema_of_model(
+    model: type[BaseModel], *, parameter: str, tool: str
+) -> tuple[JsonSchema, str, ArgumentsCheck]:
+    """Make the JSON Schema of a pydantic model, and the check of objects against it.
+
+    Args:
+        model: A user's.
+        parameter: Gets the validated instance.
+        tool: The tool's name, for errors.
+
+    Returns:
+        The schema, the model's own description, and the check.
+
+    Raises:
+        ConfigurationError: If it has no JSON Schema, or is no object.
+    """
+    try:
+        schema = model.model_json_schema(schema_generator=_Untitled)
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise ConfigurationError(
+            f"tool {tool!r}: no JSON Schema can express {model!r} ({reason})"
+        ) from error
+    if (reference := schema.pop("$ref", None)) is not None:  # it contains itself
+        schema = {**schema["$defs"][reference.rpartition("/")[2]], **schema}
+    if schema.get("type") != "object":
+        raise ConfigurationError(
+            f"tool {tool!r}: {model.__name__} is no JSON object, but arguments come by "
+            "name; put it into a model with a field"
+        )
+    schema.pop("title", None)
+    description = schema.pop("description", "")
+    names = tuple(schema.get("properties", ()))
+
+    def check(arguments: dict[str, object]) -> dict[str, object] | Misfit:
+        try:
+            return {parameter: model.model_validate_json(dump_json(arguments))}
+        except PydanticValidationError as error:
+            return _misfit(error, names)
+
+    return schema, description, check
 
 
 class _Untitled(GenerateJsonSchema):
@@ -126,14 +169,7 @@ def _check_by(model: type[BaseModel], names: tuple[str, ...]) -> ArgumentsCheck:
             # string, in strict mode too.
             checked = model.model_validate_json(dump_json(arguments))
         except PydanticValidationError as error:
-            return Misfit(
-                problems=tuple(
-                    _problem(
-                        each["type"], each["loc"], each["msg"], each["input"], names
-                    )
-                    for each in error.errors(include_url=False, include_context=False)
-                )
-            )
+            return _misfit(error, names)
         return {
             name: getattr(checked, attribute)
             for name, attribute in attributes.items()
@@ -141,6 +177,15 @@ def _check_by(model: type[BaseModel], names: tuple[str, ...]) -> ArgumentsCheck:
         }
 
     return check
+
+
+def _misfit(error: PydanticValidationError, names: tuple[str, ...]) -> Misfit:
+    return Misfit(
+        problems=tuple(
+            _problem(each["type"], each["loc"], each["msg"], each["input"], names)
+            for each in error.errors(include_url=False, include_context=False)
+        )
+    )
 
 
 def _problem(

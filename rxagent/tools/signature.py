@@ -7,21 +7,36 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace, UnionType
-from typing import Annotated, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from reactivex import Observable
 
 from rxagent.errors import ConfigurationError
 from rxagent.tools.tool_context import ToolContext
 
 __all__ = [
     "Parameter",
+    "Runs",
     "context_parameter",
     "is_context",
     "origin_of",
     "parameters_of",
-    "returned",
+    "runs_of",
+    "taking_parameter",
 ]
 
 _EMPTY = inspect.Parameter.empty
+
+Runs: TypeAlias = Literal["in_thread", "on_loop", "as_stream"]
+"""Where a function runs: a worker thread, the event loop, or where it is subscribed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,17 +103,49 @@ def is_context(annotation: object) -> bool:
     return False
 
 
-def returned(function: Callable[..., object]) -> object:
-    """Return the return annotation; ``None`` if there is none to be had."""
-    try:
-        return _evaluated(function, inspect.signature(function).return_annotation)
-    except Exception:  # noqa: BLE001 - evaluating an annotation may run any code
-        return None  # a name for type checkers only, and nothing depends on it
+def taking_parameter(function: Callable[..., object], *, tool: str) -> str:
+    """Find the parameter of a function that takes all that the model writes.
+
+    Raises:
+        ConfigurationError: If there is none.
+    """
+    injected = context_parameter(function, tool=tool)
+    for each in inspect.signature(function).parameters.values():
+        by_name = each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+        if by_name and each.name != injected:
+            return each.name
+    raise ConfigurationError(
+        f"tool {tool!r}: its function takes no argument by name; give it one for the "
+        "model's"
+    )
+
+
+def runs_of(function: Callable[..., object]) -> Runs:
+    """Tell where a function runs."""
+    if (
+        inspect.iscoroutinefunction(function)
+        or inspect.isasyncgenfunction(function)
+        or inspect.isgeneratorfunction(function)  # made at once, stepped in threads
+    ):
+        return "on_loop"
+    annotated = _returned(function)
+    declared = get_origin(annotated) or annotated
+    if isinstance(declared, type) and issubclass(declared, Observable):
+        return "as_stream"
+    return "in_thread"
 
 
 def origin_of(function: Callable[..., object]) -> Callable[..., object]:
     """Return the function of which ``function`` is a partial; else itself."""
     return function.func if isinstance(function, partial) else function
+
+
+def _returned(function: Callable[..., object]) -> object:
+    """Return the return annotation; ``None`` if there is none to be had."""
+    try:
+        return _evaluated(function, inspect.signature(function).return_annotation)
+    except Exception:  # noqa: BLE001 - evaluating an annotation may run any code
+        return None  # a name for type checkers only, and nothing depends on it
 
 
 def _signature(

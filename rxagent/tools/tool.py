@@ -3,55 +3,51 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import (
     Generic,
-    Literal,
     ParamSpec,
     TypeAlias,
     TypeGuard,
     TypeVar,
     Unpack,
-    get_origin,
     overload,
 )
 
-from reactivex import Observable
+from pydantic import BaseModel
 
 from rxagent.errors import ConfigurationError
 from rxagent.requests import JsonSchema, ToolSpec
 from rxagent.tools.arguments import ArgumentsCheck
 from rxagent.tools.docstring import read_docstring
 from rxagent.tools.rules import Declared, ToolRules
-from rxagent.tools.schema import schema_of
+from rxagent.tools.safe_name import check_name
+from rxagent.tools.schema import schema_of, schema_of_model
 from rxagent.tools.signature import (
+    Runs,
     context_parameter,
     is_context,
     origin_of,
     parameters_of,
-    returned,
+    runs_of,
+    taking_parameter,
 )
 
-__all__ = ["AnyTool", "Tool", "check_name", "is_tool", "tool"]
+__all__ = ["AnyTool", "Tool", "is_tool", "tool"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 Q = ParamSpec("Q")
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-
-_Runs: TypeAlias = Literal["in_thread", "on_loop", "as_stream"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool(ToolSpec, Generic[P, R_co]):
     """A `ToolSpec` with a function behind it; called directly, it is that function.
 
-    Made by the decorator `tool`, or by `from_schema`.
+    Made by the decorator `tool`, by `from_schema` or by `from_model`.
 
     Args:
         name: As the model writes it.
@@ -70,7 +66,7 @@ class Tool(ToolSpec, Generic[P, R_co]):
     function: Callable[P, R_co] = field(repr=False)
     check: ArgumentsCheck = field(repr=False, compare=False)
     context_parameter: str | None = field(default=None, repr=False)
-    runs: _Runs = field(default="in_thread", repr=False)
+    runs: Runs = field(default="in_thread", repr=False)
     rules: ToolRules = field(default_factory=ToolRules, repr=False)
 
     def __post_init__(self) -> None:
@@ -127,7 +123,54 @@ class Tool(ToolSpec, Generic[P, R_co]):
             function=function,
             check=check_against(parameters, tool=name),
             context_parameter=injected,
-            runs=_runs(function),
+            runs=runs_of(function),
+            rules=ToolRules(**rules),
+        )
+
+    @staticmethod
+    def from_model(
+        function: Callable[Q, R],
+        model: type[BaseModel],
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        **rules: Unpack[Declared],
+    ) -> Tool[Q, R]:
+        """Make a tool of a function of one pydantic model, whose fields are arguments.
+
+        Args:
+            function: Called with an instance of ``model``, validated, and with a
+                `ToolContext` if a parameter of it is annotated so.
+            model: What the call has to hold.
+            name: As the model writes it; else the function's.
+            description: What it does and when to use it; else the docstring of the
+                function, or of ``model``.
+            **rules: How to run it; see `ToolRules`.
+
+        Returns:
+            The tool.
+
+        Raises:
+            ConfigurationError: If a rule makes no sense, a provider would refuse the
+                name, the function takes no argument, or ``model`` is no JSON object.
+        """
+        origin = origin_of(function)
+        name = str(getattr(origin, "__name__", "")) if name is None else name
+        check_name(name)
+        schema, says, check = schema_of_model(
+            model, parameter=taking_parameter(function, tool=name), tool=name
+        )
+        if description is None:
+            description = read_docstring(origin.__doc__).description or says
+        return Tool(
+            name=name,
+            description=description,
+            parameters=schema,
+            function=function,
+            check=check,
+            context_parameter=context_parameter(function, tool=name),
+            runs=runs_of(function),
             rules=ToolRules(**rules),
         )
 
@@ -205,19 +248,6 @@ def tool(
     return _make(function, name=name, description=description, rules=declared)
 
 
-def check_name(name: str) -> None:
-    """Refuse a name that some provider refuses.
-
-    Raises:
-        ConfigurationError: If it is not 1 to 64 letters, digits, ``_`` or ``-``.
-    """
-    if not _NAME.fullmatch(name):
-        raise ConfigurationError(
-            f"tool name {name!r}: providers take 1 to 64 letters, digits, '_' and '-'; "
-            "give another one with name="
-        )
-
-
 def _make(
     function: Callable[P, R],
     *,
@@ -250,7 +280,7 @@ def _make(
         function=function,
         check=check,
         context_parameter=injected[0] if injected else None,
-        runs=_runs(function),
+        runs=runs_of(function),
         rules=rules,
     )
 
@@ -260,17 +290,3 @@ def _check_function(function: object) -> None:
         raise ConfigurationError(
             f"a tool is made of a function, a method or a partial, not of {function!r}"
         )
-
-
-def _runs(function: Callable[..., object]) -> _Runs:
-    if (
-        inspect.iscoroutinefunction(function)
-        or inspect.isasyncgenfunction(function)
-        or inspect.isgeneratorfunction(function)  # made at once, stepped in threads
-    ):
-        return "on_loop"
-    annotated = returned(function)
-    declared = get_origin(annotated) or annotated
-    if isinstance(declared, type) and issubclass(declared, Observable):
-        return "as_stream"
-    return "in_thread"

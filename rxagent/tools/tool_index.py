@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from rxagent.errors import ConfigurationError
 from rxagent.requests import ToolSpec
-from rxagent.tools.tool import check_name, is_tool
+from rxagent.tools.safe_name import check_name
+from rxagent.tools.tool import is_tool
 
 __all__ = ["tool_index"]
 

@@ -138,6 +138,28 @@ def test_an_error_of_a_callback_is_an_error_of_the_stream() -> None:
         assert [str(error) for error in errors] == ["mine"]
 
 
+def test_an_error_may_be_told_in_other_words_wherever_it_comes_from() -> None:
+    def fails(*_: object) -> None:
+        raise ValueError("mine")
+
+    def failed(error: Exception) -> Exception:
+        return LookupError(f"after two rounds: {error}")
+
+    for source, operator in (
+        (just(1), expand_rounds(nothing, fails, lambda _: None, failed=failed)),
+        (just(1), expand_rounds(nothing, last, fails, failed=failed)),
+        (
+            reactivex.throw(ValueError("mine")),
+            expand_rounds(nothing, last, lambda _: None, failed=failed),
+        ),
+    ):
+        errors: list[Exception] = []
+        source.pipe(operator).subscribe(on_error=errors.append)
+        assert [repr(error) for error in errors] == [
+            "LookupError('after two rounds: mine')"
+        ]
+
+
 def test_two_subscriptions_share_no_state() -> None:
     stream = counting_to(5)
     first: list[int] = []

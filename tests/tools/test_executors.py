@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor as FuturesExecutor
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing
+from datetime import timedelta
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -14,12 +15,13 @@ import pytest
 from reactivex import Observable
 
 from rxagent.errors import ToolError
-from rxagent.events import ToolFinished, ToolStarted
+from rxagent.events import ToolFinished, ToolProgress, ToolStarted
 from rxagent.operators import concat_each, just
 from rxagent.requests import ToolSpec
-from rxagent.runtime import block, iterate
+from rxagent.runtime import LoopScheduler, block, iterate
 from rxagent.tools import (
     Answer,
+    CallSettings,
     Executor,
     Job,
     Outcome,
@@ -34,6 +36,7 @@ from rxagent.tools.threads import in_thread
 from tests.tools import far_tools as far
 from tests.tools.everywhere import OPEN, spawned
 from tests.tools.scene import batch_on, calling, ends, failed, finished
+from tests.virtual_loop import VirtualLoop, run_virtual
 
 PATIENCE_S = 10.0
 TWO = [calling("it", id="0"), calling("it", id="1")]
@@ -70,6 +73,70 @@ def test_sequential_runs_functions_where_the_stream_runs_one_after_the_other(
     home = threading.get_ident()
     assert trail == [("in", home), ("out", home)] * count
     assert events[1::2] == [finished(call, "7", value=7) for call in TWO[:count]]
+
+
+@pytest.mark.parametrize("limit", ["tool", "executor", "turn"])
+def test_sequential_looks_at_the_clock_between_the_items_of_a_generator(
+    limit: str,
+) -> None:
+    """S000-33, M-31: it is closed one item after the one that came too late."""
+    came: list[int | str] = []
+    loops: list[VirtualLoop] = []
+
+    @tool(name="it", timeout_s=5 if limit == "tool" else None)
+    def steps() -> Iterator[int]:
+        try:
+            for item in range(1_000):  # in truth without end
+                loops[0].jump(2)
+                came.append(item)
+                yield item
+        finally:
+            came.append("closed")
+
+    async def run() -> list[ToolFinished]:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        loops.append(loop)
+        clock = LoopScheduler(loop)
+        deadline = clock.now + timedelta(seconds=5) if limit == "turn" else None
+        source = batch_on(
+            sequential(timeout_s=5 if limit == "executor" else None),
+            TWO[:1],
+            steps,
+            settings=CallSettings(deadline=deadline),
+        )
+        return ends(await here(source))
+
+    (done,), took_s = run_virtual(run())
+
+    assert done.failure == "transient"
+    assert "no result after 5 s" in done.message.text
+    assert came == [0, 1, 2, 3, "closed"]
+    assert took_s == 8
+
+
+def test_sequential_lets_others_go_on_between_the_items_of_a_generator() -> None:
+    @tool(name="it")
+    def steps() -> Iterator[int]:
+        yield from range(5)
+
+    async def run() -> list[str]:
+        seen: list[str] = []
+
+        async def other() -> None:
+            seen.append("other")
+
+        source = batch_on(sequential(), TWO[:1], steps)
+        async with aclosing(iterate(source)) as events:
+            async for event in events:
+                if isinstance(event, ToolProgress):
+                    seen.append(str(event.value))
+                    if event.value == 0:
+                        others = asyncio.ensure_future(other())
+        await others
+        return seen
+
+    assert asyncio.run(run()).index("other") < 5
 
 
 def test_sequential_steps_and_closes_generators_there_too() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from rxagent.errors import ConfigurationError
 from rxagent.tools import CallSettings, Tool, ToolRules, concurrent, threads, tool
@@ -36,7 +37,15 @@ def from_schema(**rules: Any) -> AnyTool:
     )
 
 
-by_way = pytest.mark.parametrize("make", [decorated, inline, from_schema])
+class Nothing(BaseModel):
+    pass
+
+
+def from_model(**rules: Any) -> AnyTool:
+    return Tool.from_model(lambda it: it, Nothing, name="it", **rules)
+
+
+by_way = pytest.mark.parametrize("make", [decorated, inline, from_schema, from_model])
 
 
 @by_way

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rxagent.tools.safe_name import safe_name
-from rxagent.tools.tool import check_name
+from rxagent.tools.safe_name import check_name, safe_name
 
 
 @given(st.text(min_size=1))

@@ -1,0 +1,37 @@
+"""What was decided about a call, carried out."""
+
+from __future__ import annotations
+
+from rxagent.advisors._turn import Turn
+from rxagent.decisions import Approve, Reject, Reply
+from rxagent.events import ToolFinished
+from rxagent.messages import ToolCall, ToolMessage
+from rxagent.tools.report import Report
+from rxagent.wire.json_text import dump_json
+
+
+def carried_out(turn: Turn, call: ToolCall, report: Report) -> ToolCall | ToolFinished:
+    """The call that runs, perhaps with other arguments, or its result if none does.
+
+    Args:
+        turn: Of which the call is; what nothing was decided about runs.
+        call: As the model made it.
+        report: Of the call.
+    """
+    match turn.decided.get(id(call), Approve()):
+        case Approve(arguments=arguments) if arguments is not None:
+            return turn.edited(call, dump_json(dict(arguments)).decode())
+        case Approve():
+            return call
+        case Reject(reason=reason):
+            said = f"the call was declined: {reason}" if reason else ""
+            return report.refused(said or "the call was declined")
+        case Reply(content):
+            parts = (content,) if isinstance(content, str) else content
+            return ToolFinished(
+                call=call,
+                message=ToolMessage.of(*parts, call=call),
+                value=content,
+                attempts=0,
+                origin=turn.request.origin,
+            )
