@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias
 
 from reactivex import Observable
 
 from rxagent.chain import around, before
+from rxagent.choices import check_choice
 from rxagent.errors import RequestError
 from rxagent.events import ChatEvent, Finished, TextDelta, ToolCallDelta
 from rxagent.messages import AssistantMessage, AssistantPart, SystemMessage, Text
@@ -17,13 +17,18 @@ from rxagent.operators import just, transduce
 from rxagent.output import OutputType
 from rxagent.requests import ChatRequest, JsonSchema, ToolSpec
 from rxagent.responses import ChatResponse
-from rxagent.types import Advisor, Exchange
+from rxagent.types import Advisor, AnswerMode, Exchange
 from rxagent.wire.json_text import dump_json
 
-AnswerMode: TypeAlias = Literal["native", "tool", "prompt"]
-"""By the provider's own option, by a tool that takes the answer, or in words."""
+__all__ = ["answer_mode_of", "asking_for"]
 
 _TOOL = "give_answer"
+
+
+def answer_mode_of(model: Exchange) -> AnswerMode:
+    """How a model is told; it says so in an attribute of this name, ``answer_mode``."""
+    mode: AnswerMode = getattr(model, "answer_mode", "prompt")
+    return mode
 
 
 def asking_for(output: OutputType[object], mode: AnswerMode) -> Advisor:
@@ -34,7 +39,11 @@ def asking_for(output: OutputType[object], mode: AnswerMode) -> Advisor:
     Args:
         output: What the answer shall be.
         mode: How it is told.
+
+    Raises:
+        ConfigurationError: If it is none of the modes.
     """
+    check_choice("mode", mode, AnswerMode)
     match mode:
         case "native":
             advisor = before(lambda request: _with_schema(request, output.asked))

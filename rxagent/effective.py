@@ -1,0 +1,60 @@
+"""The advisors that really run: those that were given, and what belongs between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rxagent.errors import ConfigurationError
+from rxagent.named import Named, name_of
+from rxagent.requests import ToolSpec
+from rxagent.types import Advisor, Exchange
+
+__all__ = ["before_loop", "described", "loop_owners", "with_loop"]
+
+
+def with_loop(
+    advisors: Sequence[Advisor], loop: Advisor, *, has_tools: bool
+) -> tuple[Advisor, ...]:
+    """Add the loop that runs tools, innermost, if there are tools and nobody runs them.
+
+    Raises:
+        ConfigurationError: If two advisors run tools.
+    """
+    owners = loop_owners(advisors)
+    if len(owners) > 1:
+        raise ConfigurationError(
+            f"{len(owners)} advisors run tools, there may be one: " + ", ".join(owners)
+        )
+    return (*advisors, loop) if has_tools and not owners else tuple(advisors)
+
+
+def before_loop(advisors: Sequence[Advisor], added: Advisor) -> tuple[Advisor, ...]:
+    """Put an advisor around the loop, inside of all that is left of it."""
+    place = next(
+        (at for at, each in enumerate(advisors) if _owns_tools(each)), len(advisors)
+    )
+    return (*advisors[:place], added, *advisors[place:])
+
+
+def loop_owners(advisors: Iterable[Advisor]) -> list[str]:
+    """The names of the advisors that run tools."""
+    return [name_of(each) for each in advisors if _owns_tools(each)]
+
+
+def described(
+    name: str, advisors: Iterable[Advisor], tools: Iterable[ToolSpec], model: Exchange
+) -> str:
+    """Draw a chain, outermost first, one line each."""
+    lines, where = [name], ""
+    for advisor in advisors:
+        text = str(advisor) if isinstance(advisor, Named) else name_of(advisor)
+        lines.append(f"  {where}{text}")
+        if _owns_tools(advisor):
+            where = "each round: "
+            lines.extend(f"    tool {tool.name}" for tool in tools)
+    lines.append(f"  {where}{model!r}")
+    return "\n".join(lines)
+
+
+def _owns_tools(advisor: Advisor) -> bool:
+    return isinstance(advisor, Named) and advisor.owns_tools

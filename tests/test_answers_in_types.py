@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import BaseModel
+from reactivex.testing import TestScheduler
+
+from rxagent.advisors import validate
+from rxagent.agent import Agent
+from rxagent.chain import before
+from rxagent.entities import Partial, fields
+from rxagent.errors import (
+    ConfigurationError,
+    InvalidAnswerError,
+    NoAnswerError,
+    RequestError,
+)
+from rxagent.events import Finished
+from rxagent.messages import SystemMessage, ToolCall
+from rxagent.requests import ChatRequest
+from rxagent.testing import Reply, ScriptedModel, tool_call
+from rxagent.tools import tool
+from rxagent.types import AnswerMode
+from rxagent.usage import Usage
+from rxagent.wire.json_reader import JsonValue
+
+
+class Film(BaseModel):
+    title: str
+    year: int
+
+
+ALIEN = Film(title="Alien", year=1979)
+GOOD = ALIEN.model_dump_json()
+BAD = '{"title": "Alien"}'
+
+
+class NativeModel(ScriptedModel):
+    answer_mode: AnswerMode = "native"
+
+
+class ToolModel(ScriptedModel):
+    answer_mode: AnswerMode = "tool"
+
+
+@tool
+def year_of(title: str) -> int:
+    """Look a year up."""
+    return 1979
+
+
+def test_an_entity_is_asked_for_in_words_of_a_model_that_says_nothing() -> None:
+    """S001-57."""
+    model = ScriptedModel(GOOD)
+    assert Agent(model, system="Be brief.").entity(Film, "a film").run() == ALIEN
+    (request,) = model.requests
+    told = request.messages[0]
+    assert isinstance(told, SystemMessage)
+    assert told.text.startswith("Be brief.\n\n")
+    assert json.dumps(Film.model_json_schema()["required"]).replace(" ", "") in (
+        told.text
+    )
+    assert request.options.response_schema is None
+
+
+def test_words_need_no_system_text_before_them() -> None:
+    model = ScriptedModel(GOOD)
+    Agent(model).entity(Film, "a film").run()
+    assert [m.role for m in model.requests[0].messages] == ["system", "user"]
+
+
+def test_a_schema_goes_to_a_model_that_takes_one() -> None:
+    """S001-50."""
+    model = NativeModel(GOOD)
+    assert Agent(model).entity(Film, "a film").run() == ALIEN
+    (request,) = model.requests
+    assert [m.role for m in request.messages] == ["user"]
+    assert request.options.response_schema is not None
+    assert request.options.response_schema["required"] == ["title", "year"]
+
+
+def test_a_list_goes_within_an_object_and_comes_out_of_it() -> None:
+    model = NativeModel(f'{{"value": [{GOOD}]}}')
+    assert Agent(model).entity(list[Film], "films").run() == [ALIEN]
+    schema = model.requests[0].options.response_schema
+    assert schema is not None
+    assert schema["type"] == "object"
+
+
+def call(**arguments: object) -> ToolCall:
+    return tool_call("give_answer", **arguments)
+
+
+def test_a_tool_takes_the_answer() -> None:
+    model = ToolModel(Reply(calls=(call(title="Alien", year=1979),)))
+    agent = Agent(model)
+    assert agent.entity(Film, "a film").run() == ALIEN
+    (request,) = model.requests
+    assert [spec.name for spec in request.tools] == ["give_answer"]
+    assert request.options.tool_choice == "give_answer"
+
+
+def test_the_answer_of_a_tool_streams_as_text() -> None:
+    reply = Reply(calls=(call(title="Alien", year=1979),))
+    model = ToolModel(reply, repeat_last=True)
+    flow = Agent(model).asking(Film, "a film", live=True)
+    events = list(flow)
+    assert json.loads("".join(flow.text())) == {"title": "Alien", "year": 1979}
+    (end,) = [event for event in events if isinstance(event, Finished)]
+    assert end.response.finish_reason == "stop"
+    assert end.response.tool_calls == ()
+    assert end.response.transcript == (end.response.message,)
+
+
+@pytest.mark.parametrize("mode", ["native", "tool", "prompt"])
+def test_tools_run_before_the_answer_in_every_mode(mode: AnswerMode) -> None:
+    looked = Reply(calls=(tool_call("year_of", title="Alien"),))
+    given = Reply(calls=(call(title="Alien", year=1979),))
+    model = ScriptedModel(looked, given if mode == "tool" else GOOD)
+    agent = Agent(model, tools=[year_of])
+    assert agent.entity(Film, "a film", mode=mode).run() == ALIEN
+    assert len(model.requests) == 2
+    roles = [m.role for m in model.requests[1].messages if m.role != "system"]
+    assert roles == ["user", "assistant", "tool"]
+
+
+def test_a_tool_of_that_name_is_refused() -> None:
+    @tool
+    def give_answer() -> str:
+        """Give."""
+        return ""
+
+    agent = Agent(ToolModel(GOOD), tools=[give_answer])
+    with pytest.raises(RequestError, match="give_answer"):
+        agent.entity(Film, "a film").run()
+
+
+def test_a_bad_answer_is_asked_for_again() -> None:
+    """S001-54, S003-22: validation comes with the call, no advisor is needed."""
+    model = ScriptedModel(BAD, GOOD)
+    assert Agent(model).entity(Film, "a film").run() == ALIEN
+    assert len(model.requests) == 2
+
+
+def test_exhausted_attempts_are_an_error_with_their_usage() -> None:
+    """Acceptance 67 of Spring AI."""
+    usage = Usage(input_tokens=1, output_tokens=1, requests=1)
+    model = ScriptedModel(Reply(deltas=(BAD,), usage=usage), repeat_last=True)
+    with pytest.raises(InvalidAnswerError) as caught:
+        Agent(model).entity(Film, "a film", max_retries=1).run()
+    assert caught.value.attempts == 2
+    assert caught.value.texts == (BAD, BAD)
+    assert caught.value.usage == usage + usage
+
+
+def test_an_advisor_of_ones_own_stands_in_the_place_of_the_check() -> None:
+    """S001-55, D-3."""
+    model = ScriptedModel(BAD, repeat_last=True)
+    agent = Agent(model, advisors=[validate(Film, max_retries=0)])
+    with pytest.raises(InvalidAnswerError):
+        agent.entity(Film, "a film").run()
+    assert len(model.requests) == 1
+
+
+def test_a_cut_answer_is_no_bad_answer() -> None:
+    model = ScriptedModel(Reply(deltas=("{",), finish_reason="length"))
+    with pytest.raises(NoAnswerError) as caught:
+        Agent(model).entity(Film, "a film").run()
+    assert caught.value.finish_reason == "length"
+
+
+def test_partials_grow_begin_anew_and_end_in_an_entity() -> None:
+    model = ScriptedModel(
+        Reply(deltas=('{"title": "Br', '"}')),
+        Reply(deltas=('{"title": "Al', 'ien", "year": 19', "79}")),
+    )
+    found = list(Agent(model).partials(Film, "a film"))
+    assert [each.value for each in found] == [
+        {"title": "Br"},
+        {"title": "Al"},
+        {"title": "Alien"},
+        {"title": "Alien", "year": 1979},
+        {"title": "Alien", "year": 1979},
+    ]
+    assert found[-1] == Partial(value=ALIEN.model_dump(), entity=ALIEN)
+    assert all(each.entity is None for each in found[:-1])
+
+
+def test_elements_come_while_the_rest_streams() -> None:
+    scheduler = TestScheduler()
+    reply = Reply(deltas=(f"[{GOOD},", GOOD, "]"), gap_s=10)
+    results = scheduler.start(
+        lambda: Agent(ScriptedModel(reply)).elements(Film, "films")
+    )
+    films = [m for m in results.messages if m.value.kind == "N"]
+    assert [m.value.value for m in films] == [ALIEN, ALIEN]  # type: ignore[attr-defined]
+    assert films[1].time - films[0].time == 10
+
+
+def test_fields_are_read_of_a_stream_that_asks_for_a_type() -> None:
+    flow = Agent(ScriptedModel(GOOD)).asking(Film, "a film").pipe(fields())
+    assert list(flow) == [
+        JsonValue(path=("title",), value="Alien"),
+        JsonValue(path=("year",), value=1979),
+    ]
+
+
+def test_what_is_told_leaves_no_trace_outside() -> None:
+    seen: list[ChatRequest] = []
+
+    def note(request: ChatRequest) -> ChatRequest:
+        seen.append(request)
+        return request
+
+    Agent(ScriptedModel(GOOD), advisors=[before(note)]).entity(Film, "a film").run()
+    assert [m.role for m in seen[0].messages] == ["user"]
+
+
+def test_a_call_adds_context_tools_options_and_advisors() -> None:
+    model = ScriptedModel(GOOD)
+    agent = Agent(model)
+    agent.asking(Film, "a film", context={"tenant": "a"}, tools=[year_of]).run()
+    (request,) = model.requests
+    assert request.context["tenant"] == "a"
+    assert [spec.name for spec in request.tools] == ["year_of"]
+
+
+def test_a_mode_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="mode"):
+        Agent(ScriptedModel(GOOD)).entity(Film, "a film", mode="telepathy")  # type: ignore[arg-type]
