@@ -208,11 +208,10 @@ class Agent(AnswersInTypes):
                 snapshot keeps another decision.  ``Approve`` runs a call, or runs it
                 again where the environment failed; ``Reject`` and ``Reply`` answer it.
                 Where the environment failed, no decision leaves the error to the model.
-            context: Added to the agent's, by name; what tools wrote before the pause
-                comes from the snapshot.
-            tools: Added to the agent's.
-            options: Win over the agent's, field by field.
-            advisors: Put around the agent's own.
+            context: As for `stream`; what tools wrote before comes from the snapshot.
+            tools: As for `stream`.
+            options: As for `stream`.
+            advisors: As for `stream`.
 
         Raises:
             ConfigurationError: If the agent runs no tools.
@@ -241,8 +240,7 @@ class Agent(AnswersInTypes):
         """Make a tool of this agent: the model that calls it writes the prompt.
 
         Its events are the tool's progress, with the path of both agents; its answer is
-        the result, and its tokens count for the turn that called it.  Cancelling that
-        turn cancels it.
+        the result.  Its tokens count for the turn that called it, whose end is its end.
 
         Args:
             name: As the model writes it.

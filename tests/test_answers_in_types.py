@@ -190,12 +190,15 @@ def test_partials_grow_begin_anew_and_end_in_an_entity() -> None:
 def test_elements_come_while_the_rest_streams() -> None:
     scheduler = TestScheduler()
     reply = Reply(deltas=(f"[{GOOD},", GOOD, "]"), gap_s=10)
-    results = scheduler.start(
-        lambda: Agent(ScriptedModel(reply)).elements(Film, "films")
+    seen: list[tuple[float, Film]] = []
+    flow = Agent(ScriptedModel(reply)).elements(Film, "films")
+    flow.subscribe(
+        lambda film: seen.append((scheduler.clock, film)), scheduler=scheduler
     )
-    films = [m for m in results.messages if m.value.kind == "N"]
-    assert [m.value.value for m in films] == [ALIEN, ALIEN]  # type: ignore[attr-defined]
-    assert films[1].time - films[0].time == 10
+    scheduler.start()
+    (first, one), (second, other) = seen
+    assert (one, other) == (ALIEN, ALIEN)
+    assert second - first == 10
 
 
 def test_fields_are_read_of_a_stream_that_asks_for_a_type() -> None:
@@ -228,4 +231,4 @@ def test_a_call_adds_context_tools_options_and_advisors() -> None:
 
 def test_a_mode_that_there_is_not_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="mode"):
-        Agent(ScriptedModel(GOOD)).entity(Film, "a film", mode="telepathy")  # type: ignore[arg-type]
+        Agent(ScriptedModel(GOOD)).entity(Film, "a film", mode="telepathy")  # type: ignore[call-overload]

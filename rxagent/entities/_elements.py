@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from rxagent.entities._answers import answer_of
 from rxagent.entities._growing_text import GrowingText, is_boundary
@@ -52,7 +52,7 @@ def elements(kind: object) -> Operator[ChatEvent, object]:
 def list_of(kind: Any) -> object:
     """The type of a list of these."""
     if isinstance(kind, Mapping):
-        return {"type": "array", "items": dict[str, object](kind)}
+        return {"type": "array", "items": cast("JsonSchema", kind)}
     return list[kind]
 
 
@@ -74,8 +74,7 @@ class _Elements:
     def feed(self, event: ChatEvent, /) -> Sequence[object]:
         if isinstance(event, Finished):
             whole, _ = answer_of(event.response, self._all)
-            assert isinstance(whole, list)
-            return whole[self._count :]
+            return cast("list[object]", whole)[self._count :]
         if is_boundary(event):
             self._begin()
             return ()

@@ -12,6 +12,7 @@ from rxagent.models._key import find_key
 from rxagent.operators import concat_each
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatRequest
+from rxagent.types import AnswerMode
 from rxagent.wire import AnthropicDialect
 
 __all__ = ["AnthropicChat"]
@@ -45,6 +46,8 @@ class AnthropicChat:
         ConfigurationError: If the address is no http address, or the key is missing,
             is given twice or cannot be one.
     """
+
+    answer_mode: AnswerMode = "native"
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ from rxagent.operators import concat_each, just
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatOptions, ChatRequest
 from rxagent.runtime import Sink, from_producer
-from rxagent.types import Advisor, Exchange
+from rxagent.types import Advisor, AnswerMode, Exchange
 from rxagent.wire import OpenAIChatDialect
 
 __all__ = ["LocalChat"]
@@ -80,6 +80,8 @@ class LocalChat:
     Raises:
         ConfigurationError: If the runtime or the file is missing, or is no GGUF file.
     """
+
+    answer_mode: AnswerMode = "native"
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from rxagent.models._ollama_http import ollama_http
 from rxagent.operators import concat_each
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatRequest
+from rxagent.types import AnswerMode
 from rxagent.wire import OllamaDialect
 
 __all__ = ["OllamaChat"]
@@ -43,6 +44,8 @@ class OllamaChat:
         ConfigurationError: If the address is no http address, or the key is missing or
             cannot be one.
     """
+
+    answer_mode: AnswerMode = "native"
 
     def __init__(
         self,

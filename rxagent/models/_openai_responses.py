@@ -12,6 +12,7 @@ from rxagent.models._key import find_key
 from rxagent.operators import concat_each
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatRequest
+from rxagent.types import AnswerMode
 from rxagent.wire import OpenAIResponsesDialect
 
 __all__ = ["OpenAIResponses"]
@@ -46,6 +47,8 @@ class OpenAIResponses:
 
     Source: https://platform.openai.com/docs/api-reference/responses
     """
+
+    answer_mode: AnswerMode = "native"
 
     def __init__(
         self,

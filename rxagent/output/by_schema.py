@@ -8,7 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, ValidationError, best_match
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.exceptions import (
+    best_match,  # pyright: ignore[reportUnknownVariableType] - of its key alone
+)
 from pydantic_core import from_json
 from referencing import Registry
 from referencing.exceptions import Unresolvable
@@ -47,7 +50,7 @@ def check_by_schema(schema: JsonSchema) -> Check:
     def check(data: bytes) -> object:
         value = from_json(data)
         try:
-            error = best_match(validator.iter_errors(value))
+            error: ValidationError | None = best_match(validator.iter_errors(value))
         except Unresolvable as unresolvable:
             raise ConfigurationError(
                 f"the schema has a $ref that leads nowhere ({unresolvable.ref})"

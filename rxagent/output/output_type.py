@@ -16,13 +16,14 @@ from rxagent.wire.json_text import dump_json, is_array, is_object
 __all__ = ["WRAP", "OutputType", "output_type"]
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 WRAP = "value"
 """The member that holds an answer that is no object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputType(Generic[T]):
+class OutputType(Generic[T_co]):
     """What an answer shall be.
 
     Args:
@@ -54,7 +55,7 @@ class OutputType(Generic[T]):
         }
         return outer | ({"$defs": definitions} if definitions else {})
 
-    def read(self, text: str) -> T:
+    def read(self, text: str) -> T_co:
         """Make a value of what a model wrote.
 
         Args:
@@ -66,7 +67,7 @@ class OutputType(Generic[T]):
         """
         return self.read_with_json(text)[0]
 
-    def read_with_json(self, text: str) -> tuple[T, object]:
+    def read_with_json(self, text: str) -> tuple[T_co, object]:
         """Make a value, and the JSON that it was made of; see `read`."""
         if not text.strip():
             raise InvalidAnswerError(
@@ -82,9 +83,9 @@ class OutputType(Generic[T]):
         value, inner = self._checked(found)
         if isinstance(value, Misfit):
             raise InvalidAnswerError(value.problem, texts=(text,))
-        return cast("T", value), inner
+        return cast("T_co", value), inner
 
-    def load(self, value: object) -> T:
+    def load(self, value: object) -> T_co:
         """Make a value of decoded JSON.
 
         Raises:
@@ -94,7 +95,7 @@ class OutputType(Generic[T]):
         loaded = self.check(data)
         if isinstance(loaded, Misfit):
             raise InvalidAnswerError(loaded.problem, texts=(data.decode(),))
-        return cast("T", loaded)
+        return cast("T_co", loaded)
 
     def _fits(self, found: object) -> bool:
         return not isinstance(self._checked(found)[0], Misfit)
@@ -124,7 +125,7 @@ def output_type(kind: type[T]) -> OutputType[T]: ...
 def output_type(kind: JsonSchema) -> OutputType[object]: ...
 @overload
 def output_type(kind: object) -> OutputType[object]: ...
-def output_type(kind: object) -> OutputType[T] | OutputType[object]:
+def output_type(kind: object) -> OutputType[object]:
     """Prepare a type, once: validators are made here and used by every answer.
 
     Args:

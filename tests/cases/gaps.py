@@ -18,7 +18,6 @@ GAPS: dict[str, str] = {
     "memory": "conversation stores are not written yet",
     "memory-run": "conversation stores are not written yet",
     "guardrail": "guards are not written yet",
-    "validation": "the validation advisor is not written yet",
     "rag": "retrieval is not written yet",
     "split": "retrieval is not written yet",
     "retrieve": "retrieval is not written yet",
