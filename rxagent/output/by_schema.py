@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, exceptions
 from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema.exceptions import (
-    best_match,  # pyright: ignore[reportUnknownVariableType] - of its key alone
-)
 from pydantic_core import from_json
 from referencing import Registry
 from referencing.exceptions import Unresolvable
@@ -45,12 +42,15 @@ def check_by_schema(schema: JsonSchema) -> Check:
             f"{error.message}"
         ) from None
     # With a registry, and an empty one: the default fetches what a $ref points to.
+    typed: Any = exceptions  # its best_match is typed but for an argument
     validator: Any = Draft202012Validator(plain, registry=Registry())
 
     def check(data: bytes) -> object:
         value = from_json(data)
         try:
-            error: ValidationError | None = best_match(validator.iter_errors(value))
+            error: ValidationError | None = typed.best_match(
+                validator.iter_errors(value)
+            )
         except Unresolvable as unresolvable:
             raise ConfigurationError(
                 f"the schema has a $ref that leads nowhere ({unresolvable.ref})"
