@@ -66,6 +66,29 @@ def test_an_empty_chain_is_the_model_itself() -> None:
     assert chain([], model) is model
 
 
+def test_chains_compose_and_an_advisor_that_does_nothing_changes_nothing() -> None:
+    """M-10: identity and composition; plain and deferred results have one shape."""
+
+    def run(build: Callable[[list[str], Exchange], Exchange]) -> list[object]:
+        seen: list[str] = []
+        events = ask(build(seen, ScriptedModel("hello")))
+        return [*seen, *events]
+
+    def a(seen: list[str]) -> Advisor:
+        return probe("a", seen)
+
+    def b(seen: list[str]) -> Advisor:
+        return probe("b", seen)
+
+    whole = run(lambda seen, model: chain([a(seen), b(seen)], model))
+
+    assert whole[:4] == ["a in", "b in", "b back", "a back"]
+    assert whole == run(lambda seen, model: chain([a(seen)], chain([b(seen)], model)))
+    assert whole == run(lambda seen, model: chain([a(seen), _same, b(seen)], model))
+    later = after(lambda source: reactivex.defer(lambda _: source))
+    assert whole == run(lambda seen, model: chain([a(seen), later, b(seen)], model))
+
+
 def test_inner_can_be_asked_any_number_of_times_and_outer_runs_once() -> None:
     """S000-3, S003-2, V-4: no copy of the chain is needed."""
     seen: list[str] = []

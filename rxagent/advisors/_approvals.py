@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from reactivex import Observable, abc
+from reactivex import Observable, abc, empty
 from reactivex.disposable import (
     CompositeDisposable,
     SerialDisposable,
@@ -73,16 +73,23 @@ class ApprovalPolicy:
             decided: Told each decision; ``None`` if the turn shall pause instead.
 
         Returns:
-            An event for each call, before its approver is asked.
+            An event for each call, before its approver is asked; without an approver
+            nothing, and the turn shall pause.
         """
+        approve = self.approve
 
         def ask_one(call: ToolCall) -> Observable[ApprovalRequested]:
-            return self._ask_one(ApprovalRequested(call=call, origin=origin), decided)
+            if approve is None:
+                decided(call, None)
+                return empty()
+            asked = ApprovalRequested(call=call, origin=origin)
+            return self._ask_one(approve, asked, decided)
 
         return just(*calls).pipe(concat_each(ask_one))
 
     def _ask_one(
         self,
+        approve: Approver,
         asked: ApprovalRequested,
         decided: Callable[[ToolCall, Decision | None], None],
     ) -> Observable[ApprovalRequested]:
@@ -90,7 +97,6 @@ class ApprovalPolicy:
             observer: abc.ObserverBase[ApprovalRequested],
             scheduler: abc.SchedulerBase | None = None,
         ) -> abc.DisposableBase:
-            assert self.approve is not None
             timer = SerialDisposable()
             answering = SingleAssignmentDisposable()
             both = CompositeDisposable(timer, answering)
@@ -115,7 +121,7 @@ class ApprovalPolicy:
                 end(None if self.on_timeout == "pause" else nobody)
 
             observer.on_next(asked)
-            answer = self.approve(asked)
+            answer = approve(asked)
             if not isinstance(answer, Observable):
                 raise AdvisorError(
                     "tool_loop",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rxagent.advisors._turn import Turn
 from rxagent.decisions import Approve, Reject, Reply
 from rxagent.events import ToolFinished
 from rxagent.messages import ToolCall, ToolMessage
 from rxagent.tools.report import Report
+from rxagent.tools.truncate import truncate
 from rxagent.wire.json_text import dump_json
 
 
@@ -28,9 +31,13 @@ def carried_out(turn: Turn, call: ToolCall, report: Report) -> ToolCall | ToolFi
             return report.refused(said or "the call was declined")
         case Reply(content):
             parts = (content,) if isinstance(content, str) else content
+            message = ToolMessage.of(*parts, call=call)
+            if report.max_chars is not None:
+                shown = truncate(message.content, report.max_chars)
+                message = replace(message, content=shown)
             return ToolFinished(
                 call=call,
-                message=ToolMessage.of(*parts, call=call),
+                message=message,
                 value=content,
                 attempts=0,
                 origin=turn.request.origin,

@@ -15,7 +15,7 @@ from rxagent.advisors._pause import paused
 from rxagent.advisors._resumption import Resumption
 from rxagent.advisors._turn import Turn
 from rxagent.decisions import Approve, Decision
-from rxagent.errors import ArgumentsError, LimitError, SnapshotError
+from rxagent.errors import ArgumentsError, LimitError, SnapshotError, ToolError
 from rxagent.events import ChatEvent, ToolFinished
 from rxagent.messages import ToolCall
 from rxagent.operators import concat_each, just
@@ -110,7 +110,7 @@ class Rounds:
         for call in turn.open_calls:
             if (decision := resumption.decision(call.id)) is not None:
                 turn.decided[id(call)] = decision
-        return self._run(turn.open_calls)
+        return self._check_approvals(turn.open_calls)
 
     def _check_limits(self) -> Observable[ChatEvent]:
         """Run the calls of a round that no limit stops."""
@@ -142,19 +142,19 @@ class Rounds:
         )
 
     def _check_approvals(self, calls: Sequence[ToolCall]) -> Observable[ChatEvent]:
+        """Run calls once all that need approval have it."""
         turn, approvals = self._turn, self._approvals
         waiting = [
             call
             for call in calls
-            if self._can_run(call)
+            if id(call) not in turn.decided
+            and self._can_run(call)
             and approvals.concerns(
                 call, turn.tools.get(call.name), turn.request.context
             )
         ]
         if not waiting:
             return self._run(calls)
-        if approvals.approve is None:
-            return just(paused(turn, "approval", waiting))
         undecided: list[ToolCall] = []
 
         def decided(call: ToolCall, decision: Decision | None) -> None:
@@ -169,6 +169,7 @@ class Rounds:
             return self._run(calls)
 
         asked = approvals.ask(waiting, origin=turn.request.origin, decided=decided)
+        # In its turn: a snapshot has what came before, such as refused calls.
         return self._in_turn(asked, just(None).pipe(concat_each(then)))
 
     def _run(self, calls: Sequence[ToolCall]) -> Observable[ChatEvent]:
@@ -205,6 +206,13 @@ class Rounds:
 
     def _after_batch(self) -> Observable[ChatEvent]:
         turn = self._turn
+        for call in turn.open_calls:
+            if self._runs_here(call):
+                raise ToolError(
+                    call.name,
+                    f"has no result for the call {call.id!r}: the executor completed "
+                    "without one; it must answer each call that it is given",
+                )
         turn.fold_state()
         failed = turn.failed_calls()
         if failed and self._pauses_on_environment():

@@ -297,6 +297,20 @@ def test_a_reply_may_hold_a_picture() -> None:
     assert result.content[1] == picture
 
 
+def test_a_long_reply_is_cut_for_the_model_as_every_result_is() -> None:
+    model = ScriptedModel(BOTH, "done")
+    loop = tool_loop(approve=deciding(Reply("x" * 1_000)), max_result_chars=200)
+    agent = Agent(model, tools=[pay, look], advisors=[loop])
+
+    events = list(agent.stream("go"))
+
+    done = next(each for each in events if isinstance(each, ToolFinished))
+    assert done.value == "x" * 1_000
+    text, is_error = told(model)[0]
+    assert len(text) <= 200
+    assert not is_error
+
+
 def test_events_of_an_edited_call_carry_what_really_ran() -> None:
     model = ScriptedModel(BOTH, "done")
     loop = tool_loop(approve=deciding(Approve(arguments={"amount": 3})))

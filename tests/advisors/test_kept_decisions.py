@@ -300,3 +300,42 @@ def test_the_first_of_two_decisions_counts_even_from_within_the_first() -> None:
 
     assert ran == []
     assert results(ended(got)) == ["the call was declined: no"]
+
+
+def test_a_call_that_a_limit_has_refused_stays_refused_over_a_pause() -> None:
+    """It is neither forgotten, nor does it run because another one is approved."""
+    loop = tool_loop(max_calls_per_tool={"pay": 1}, on_limit="tell")
+    agent = Agent(ScriptedModel(THREE, "done"), tools=[pay], advisors=[loop])
+    snapshot = saved(agent.call("go").run())
+
+    assert snapshot.pending == ("call_0_0",)
+    assert [each.tool_call_id for each in snapshot.results] == ["call_0_1", "call_0_2"]
+    response = ended(list(agent.resume(snapshot, {"call_0_0": Approve()})))
+    assert ran == ["pay 1"]
+    assert [text.split(":")[0] for text in results(response)] == [
+        "paid 1",
+        "the call did not run",
+        "the call did not run",
+    ]
+
+
+def test_what_nobody_has_decided_runs_only_if_it_needs_no_approval_now() -> None:
+    """Whoever resumes may be stricter than whoever paused."""
+    free = tool(pay.function, name="pay")
+    calls = (tool_call("browse"), tool_call("pay", amount=1))
+    before = Agent(
+        ScriptedModel(Said(calls=calls)),
+        tools=[BROWSE, free],
+        advisors=[tool_loop(needs_approval=lambda call, _: call.name == "browse")],
+    )
+    snapshot = saved(before.call("go").run())
+    assert snapshot.pending == ("call_0_0",)
+    strict = Agent(ScriptedModel("done"), tools=[BROWSE, pay])
+
+    again = saved(ended(list(strict.resume(snapshot, {"call_0_0": Reply("page")}))))
+
+    assert (again.reason, again.pending) == ("approval", ("call_0_1",))
+    assert again.decided == {"call_0_0": Reply("page")}
+    assert ran == []
+    last = ended(list(strict.resume(again, {"call_0_1": Approve()})))
+    assert results(last) == ["page", "paid 1"]

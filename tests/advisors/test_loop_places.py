@@ -13,7 +13,7 @@ from rxagent.advisors import tool_loop
 from rxagent.agent import Agent
 from rxagent.chain import after, around, before
 from rxagent.context import Context, Key
-from rxagent.errors import ConfigurationError
+from rxagent.errors import ConfigurationError, ToolError
 from rxagent.events import (
     ChatEvent,
     Finished,
@@ -95,6 +95,22 @@ def test_the_batch_may_be_run_by_an_executor_of_ones_own() -> None:
     assert executor.batches == [2, 1]
     results = model.requests[1].messages[-2:]
     assert [each.text for each in results] == ["a", "b"], "in the order of the calls"
+
+
+def test_an_executor_that_loses_a_call_is_an_error_and_no_pause() -> None:
+    """Law 8: nobody else would ever run it."""
+
+    class Forgetful:
+        timeout_s: float | None = None
+
+        def __call__(self, answers: Sequence[Answer]) -> Observable[ToolEvent]:
+            return sequential()(answers[1:])
+
+    loop = tool_loop(executor=Forgetful())
+    agent = Agent(ScriptedModel(pings("a", "b")), tools=[ping], advisors=[loop])
+
+    with pytest.raises(ToolError, match="no result for the call 'call_0_0'"):
+        agent.call("go").run()
 
 
 def test_without_an_eligibility_every_call_runs_until_there_is_none() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import reactivex
 from hypothesis import given
 from hypothesis import strategies as st
 from reactivex import Observable
@@ -505,6 +506,28 @@ def test_a_paused_turn_survives_the_end_of_its_process(tmp_path: Path) -> None:
     assert resumed.stdout == "all done 7\n", resumed.stderr
     assert again.stdout.startswith("refused: the paused turn"), again.stderr
     assert (tmp_path / "paid").read_text() == "5 after 7;"
+
+
+def test_what_is_cut_off_in_the_middle_of_a_batch_cannot_be_resumed_again() -> None:
+    """M-43: out of scope, and the how-to says so; but nothing can run twice."""
+
+    @tool(needs_approval=True)
+    def wait() -> Observable[str]:
+        """Wait."""
+        ran.append("wait")
+        return reactivex.never()
+
+    agent = Agent(ScriptedModel(Said(calls=(tool_call("wait"),))), tools=[wait])
+    snapshot = paused(agent.call("go").run())
+    decisions = {"call_0_0": Approve()}
+    agent.resume(snapshot, decisions).subscribe().dispose()
+    assert ran == ["wait"]
+
+    with pytest.raises(SnapshotError, match="has been resumed already"):
+        agent.resume(snapshot, decisions).run()
+    assert ran == ["wait"]
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "approve-calls.md"
+    assert "dies in the middle of a batch is not covered" in page.read_text()
 
 
 def test_an_after_advisor_sees_a_paused_turn_as_an_end() -> None:

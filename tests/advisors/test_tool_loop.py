@@ -334,6 +334,18 @@ def test_an_endless_turn_ends_with_its_own_outcome_and_keeps_its_results() -> No
         assert response.usage.requests == 3
 
 
+def test_without_a_limit_of_ones_own_a_turn_has_ten_rounds() -> None:
+    """M-21: it ends and does not raise, and its records are all there."""
+    model = ScriptedModel(Reply(calls=(tool_call("add", a=1, b=1),)), repeat_last=True)
+
+    response = Agent(model, tools=[add]).call("go").run()
+
+    assert response.limit is not None
+    assert (response.limit.name, response.limit.value) == ("max_rounds", 10)
+    assert len(model.requests) == 10
+    assert len(response.transcript) == 20
+
+
 def assert_paired(messages: Sequence[Message]) -> None:
     """Every call is answered once, right after its message, in order."""
     open_: list[str] = []

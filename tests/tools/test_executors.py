@@ -126,14 +126,15 @@ def test_sequential_lets_others_go_on_between_the_items_of_a_generator() -> None
         async def other() -> None:
             seen.append("other")
 
+        others: list[asyncio.Future[None]] = []
         source = batch_on(sequential(), TWO[:1], steps)
         async with aclosing(iterate(source)) as events:
             async for event in events:
                 if isinstance(event, ToolProgress):
                     seen.append(str(event.value))
                     if event.value == 0:
-                        others = asyncio.ensure_future(other())
-        await others
+                        others.append(asyncio.ensure_future(other()))
+        await asyncio.gather(*others)
         return seen
 
     assert asyncio.run(run()).index("other") < 5
