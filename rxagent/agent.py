@@ -9,19 +9,18 @@ from uuid import uuid4
 
 from reactivex import Observable, abc
 
-from rxagent.advisors import tool_loop, validate
-from rxagent.advisors._resumption import RESUME, Resumption
+from rxagent.advisors import resuming, tool_loop, validate
+from rxagent.advisors._resumption import RESUME
 from rxagent.agent_tool import asking
 from rxagent.answers_in_types import AnswersInTypes, CallOptions
 from rxagent.chain import chain
 from rxagent.context import Context
 from rxagent.decisions import Decision
-from rxagent.effective import before_loop, described, loop_owners, with_loop
-from rxagent.entities import answer_mode_of, asking_for
+from rxagent.effective import described, loop_owners, with_check, with_loop
+from rxagent.entities import asking_for
 from rxagent.errors import ConfigurationError, RequestError
 from rxagent.events import ChatEvent
 from rxagent.messages import SystemMessage
-from rxagent.named import name_of
 from rxagent.operators import concat_each, just, one_finished, responses
 from rxagent.output import output_type
 from rxagent.prompt import Prompt, asked, given, listed
@@ -139,13 +138,12 @@ class Agent(AnswersInTypes):
         """Answer ``prompt`` in the form of a type; see `AnswersInTypes.asking`."""
         request, around = self._asked(prompt, **call)
         wanted = output_type(kind)
-        advisors = self._effective(around, has_tools=bool(request.tools))
-        if not any(name_of(each) == "validate" for each in advisors):
-            check = validate(wanted, max_retries=max_retries, live=live)
-            advisors = before_loop(advisors, check)
-        how = mode or answer_mode_of(self._model)
-        told = (*advisors, asking_for(wanted, how))
-        return self._run(request, chain(told, self._model))
+        advisors = with_check(
+            self._effective(around, has_tools=bool(request.tools)),
+            validate(wanted, max_retries=max_retries, live=live),
+        )
+        told = asking_for(wanted, model=self._model, mode=mode)
+        return self._run(request, chain((*advisors, told), self._model))
 
     def _run(self, request: ChatRequest, exchange: Exchange) -> Flow[ChatEvent]:
         # No `defer`, and no pipe behind it: two calls more for every event, each.
@@ -202,12 +200,12 @@ class Agent(AnswersInTypes):
     ) -> Flow[ChatEvent]:
         """Go on with a paused turn, through the same chain, once.
 
+        A turn that was asked for a value of a type goes on as a prompt:
+        ``agent.entity(Film, resuming(snapshot, decisions))``.
+
         Args:
             snapshot: Of a response with ``finish_reason="paused"``.
-            decisions: By the ids of the calls that wait, and of those about which the
-                snapshot keeps another decision.  ``Approve`` runs a call, or runs it
-                again where the environment failed; ``Reject`` and ``Reply`` answer it.
-                Where the environment failed, no decision leaves the error to the model.
+            decisions: See `rxagent.advisors.resuming`.
             context: As for `stream`; what tools wrote before comes from the snapshot.
             tools: As for `stream`.
             options: As for `stream`.
@@ -220,15 +218,9 @@ class Agent(AnswersInTypes):
             A cold flow.  Its error is a `SnapshotError` if the turn has been resumed
             before, and a `RequestError` if the decisions do not fit the pause.
         """
-        resumption = Resumption(snapshot, dict(decisions or {}))
-        has_tools = bool(self._tools) or bool(tools := listed("tools", tools))
-        if not loop_owners((*advisors, *self._effective((), has_tools=has_tools))):
-            raise ConfigurationError(
-                f"agent {self.name!r} runs no tools, so it has no turn to resume"
-            )
         return self.stream(
-            ChatRequest(messages=snapshot.messages),
-            context={**(context or {}), RESUME.name: resumption},
+            resuming(snapshot, decisions),
+            context=context,
             tools=tools,
             options=options,
             advisors=advisors,
@@ -297,4 +289,11 @@ class Agent(AnswersInTypes):
             options=options.merged(given(call.get("options"))),
             context=self._context | request.context | (call.get("context") or {}),
         )
-        return request, listed("advisors", call.get("advisors", ()))
+        around = listed("advisors", call.get("advisors", ()))
+        if RESUME in request.context:
+            advisors = self._effective(around, has_tools=bool(all_tools))
+            if not loop_owners(advisors):
+                raise ConfigurationError(
+                    f"agent {self.name!r} runs no tools, so it has no turn to resume"
+                )
+        return request, around

@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
-from rxagent.entities import Partial, elements, entity, list_of, partials
+from rxagent.entities import Partial, elements, entity, partials
 from rxagent.events import ChatEvent
+from rxagent.output import OutputType, list_of, output_type
 from rxagent.prompt import Prompt
 from rxagent.requests import ChatOptions, JsonSchema, ToolSpec
 from rxagent.runtime import Flow
@@ -66,7 +67,7 @@ class AnswersInTypes(ABC):
     @overload
     def entity(
         self,
-        kind: type[T],
+        kind: type[T] | OutputType[T],
         prompt: Prompt,
         *,
         mode: AnswerMode | None = None,
@@ -124,13 +125,14 @@ class AnswersInTypes(ABC):
             RequestError: If there is nothing to answer.
             ConfigurationError: If the type cannot be checked.
         """
-        asked = self.asking(kind, prompt, mode=mode, max_retries=max_retries, **call)
-        return asked.pipe(entity(kind))
+        wanted = output_type(kind)
+        asked = self.asking(wanted, prompt, mode=mode, max_retries=max_retries, **call)
+        return asked.pipe(entity(wanted))
 
     @overload
     def partials(
         self,
-        kind: type[T],
+        kind: type[T] | OutputType[T],
         prompt: Prompt,
         *,
         mode: AnswerMode | None = None,
@@ -173,14 +175,15 @@ class AnswersInTypes(ABC):
             RequestError: If there is nothing to answer.
             ConfigurationError: If the type cannot be checked.
         """
+        wanted = output_type(kind)
         return self.asking(
-            kind, prompt, mode=mode, max_retries=max_retries, live=True, **call
-        ).pipe(partials(kind))
+            wanted, prompt, mode=mode, max_retries=max_retries, live=True, **call
+        ).pipe(partials(wanted))
 
     @overload
     def elements(
         self,
-        kind: type[T],
+        kind: type[T] | OutputType[T],
         prompt: Prompt,
         *,
         mode: AnswerMode | None = None,
@@ -220,6 +223,7 @@ class AnswersInTypes(ABC):
             RequestError: If there is nothing to answer.
             ConfigurationError: If the type cannot be checked.
         """
+        one = output_type(kind)
         return self.asking(
-            list_of(kind), prompt, mode=mode, max_retries=0, live=True, **call
-        ).pipe(elements(kind))
+            list_of(one), prompt, mode=mode, max_retries=0, live=True, **call
+        ).pipe(elements(one))

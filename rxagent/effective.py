@@ -9,7 +9,7 @@ from rxagent.named import Named, name_of
 from rxagent.requests import ToolSpec
 from rxagent.types import Advisor, Exchange
 
-__all__ = ["before_loop", "described", "loop_owners", "with_loop"]
+__all__ = ["described", "loop_owners", "with_check", "with_loop"]
 
 
 def with_loop(
@@ -28,12 +28,17 @@ def with_loop(
     return (*advisors, loop) if has_tools and not owners else tuple(advisors)
 
 
-def before_loop(advisors: Sequence[Advisor], added: Advisor) -> tuple[Advisor, ...]:
-    """Put an advisor around the loop, inside of all that is left of it."""
+def with_check(advisors: Sequence[Advisor], check: Advisor) -> tuple[Advisor, ...]:
+    """Put a check of the answer's type around the loop, if there is none yet.
+
+    It stands inside of all that is left of the loop.
+    """
+    if any(isinstance(each, Named) and each.checks_type for each in advisors):
+        return tuple(advisors)
     place = next(
         (at for at, each in enumerate(advisors) if _owns_tools(each)), len(advisors)
     )
-    return (*advisors[:place], added, *advisors[place:])
+    return (*advisors[:place], check, *advisors[place:])
 
 
 def loop_owners(advisors: Iterable[Advisor]) -> list[str]:

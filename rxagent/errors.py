@@ -404,13 +404,22 @@ class NoAnswerError(RxAgentError):
     Args:
         message: What happened and what to do.
         finish_reason: Why it ended, such as ``"blocked"`` or ``"length"``.
-        response: The `ChatResponse`, with text, usage and, if it is paused, snapshot.
+        response: The `ChatResponse`, with its text and, if it is paused, its snapshot.
+        usage: Tokens that the turn has cost.
     """
 
-    def __init__(self, message: str, *, finish_reason: str, response: object) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        finish_reason: str,
+        response: object,
+        usage: Usage | None = None,
+    ) -> None:
         super().__init__(message)
         self.finish_reason = finish_reason
         self.response = response
+        self.usage = usage
 
 
 class ToolError(RxAgentError):

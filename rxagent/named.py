@@ -18,6 +18,7 @@ class Order(IntEnum):
     AUDIT = FIRST + 100
     GUARD = FIRST + 150
     MEMORY = FIRST + 200
+    VALIDATE = FIRST + 250
     TOOL_LOOP = FIRST + 300
     IN_LOOP = FIRST + 400
     DEFAULT = 0
@@ -35,6 +36,7 @@ class Named:
         settings: What it was made with, in words; no secrets.
         order: Its place for `by_order`; a list needs none.
         owns_tools: It runs the tools of a request, so there may be only one.
+        checks_type: It checks of what type the answer is, so that nobody else need.
     """
 
     advise: Advisor
@@ -42,6 +44,7 @@ class Named:
     settings: str = ""
     order: int = Order.DEFAULT
     owns_tools: bool = False
+    checks_type: bool = False
 
     def __call__(self, inner: Exchange) -> Exchange:
         """Wrap the rest of the chain."""
@@ -58,6 +61,7 @@ def named(
     settings: str = "",
     order: int = Order.DEFAULT,
     owns_tools: bool = False,
+    checks_type: bool = False,
 ) -> Advisor:
     """Give ``advisor`` a name, and a place for `by_order`.
 
@@ -67,6 +71,7 @@ def named(
         settings: What it was made with, in words; no secrets.
         order: Its place for `by_order`; a list needs none.
         owns_tools: It runs the tools of a request, so there may be only one.
+        checks_type: It checks of what type the answer is, so that nobody else need.
 
     Returns:
         The same advisor, with a name.
@@ -77,6 +82,7 @@ def named(
         settings=settings,
         order=order,
         owns_tools=owns_tools,
+        checks_type=checks_type,
     )
 
 

@@ -37,11 +37,13 @@ BAD = '{"title": "Alien"}'
 
 
 class NativeModel(ScriptedModel):
-    answer_mode: AnswerMode = "native"
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        return "native"
 
 
 class ToolModel(ScriptedModel):
-    answer_mode: AnswerMode = "tool"
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        return "tool"
 
 
 @tool

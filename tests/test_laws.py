@@ -65,7 +65,8 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "validate": lambda: validate(check=lambda response: None),
 }
 
-TAKEN = {"AnswerCheck", "Ranking", "by_spelling"}  # what advisors take
+# What advisors take, and a prompt that one of them reads.
+TAKEN = {"AnswerCheck", "Ranking", "by_spelling", "resuming"}
 
 _END = Finished(response=ChatResponse(message=AssistantMessage.of("ab")))
 _EVENTS: tuple[ChatEvent, ...] = (TextDelta(text="a"), TextDelta(text="b"), _END)

@@ -3,6 +3,7 @@
 from rxagent.advisors._by_spelling import Ranking, by_spelling
 from rxagent.advisors._log import log
 from rxagent.advisors._re_reading import RE2, re_reading
+from rxagent.advisors._resuming import resuming
 from rxagent.advisors._safeguard import REFUSAL, safeguard
 from rxagent.advisors._schema_tools import schema_tools
 from rxagent.advisors._tool_loop import tool_loop
@@ -16,6 +17,7 @@ __all__ = [
     "by_spelling",
     "log",
     "re_reading",
+    "resuming",
     "safeguard",
     "schema_tools",
     "tool_loop",

@@ -9,15 +9,18 @@ from typing import TypeAlias
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.errors import AdvisorError, InvalidAnswerError
+from rxagent.advisors._resumption import RESUME
+from rxagent.errors import AdvisorError, InvalidAnswerError, RxAgentError
 from rxagent.events import (
     ChatEvent,
     Finished,
+    ReasoningDelta,
     Retracted,
     RoundFinished,
     TextDelta,
+    ToolCallDelta,
 )
-from rxagent.messages import Message, UserMessage
+from rxagent.messages import AssistantMessage, Message, UserMessage
 from rxagent.operators import just, transduce
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, Verdict
@@ -31,6 +34,7 @@ LEAD_IN = "Your last answer cannot be used. Give the whole answer again, correct
 _Said: TypeAlias = bool | str | None
 
 _NO_VERDICT = object()
+_DELTAS = (TextDelta, ReasoningDelta, ToolCallDelta)
 _ANSWERS = ("stop", "unknown", "return_direct", "tool_calls")
 
 
@@ -63,6 +67,7 @@ class Attempts:
         self._raises = raises
         self._live = live
         self._held: list[ChatEvent] = []
+        self._has_shown = False  # deltas, since the last boundary
         self._finished: Finished | None = None  # of this attempt
         self._is_judged = True
         self._problem: str | None = None
@@ -77,8 +82,10 @@ class Attempts:
         request = self._request
         if self._texts:
             wrong = UserMessage.of(f"{LEAD_IN}{self._problem}")
-            said = (*self._rounds, *self._answer, wrong)
-            request = replace(request, messages=(*request.messages, *said))
+            there = {message.id for message in request.messages}  # of a resumed turn
+            rounds = (each for each in self._rounds if each.id not in there)
+            messages = (*request.messages, *rounds, *self._answer, wrong)
+            request = replace(request, messages=messages)
         return just(request).pipe(self._inner, transduce(lambda: self))
 
     def feed(self, event: ChatEvent, /) -> Sequence[ChatEvent]:
@@ -87,9 +94,11 @@ class Attempts:
             self._finished = event
             return ()
         if isinstance(event, RoundFinished | Retracted):
-            held, self._held = self._held, []
+            held = () if isinstance(event, Retracted) else self._held
+            self._held, self._has_shown = [], False
             return (*held, event)
         if self._live or not (self._held or isinstance(event, TextDelta)):
+            self._has_shown = self._has_shown or isinstance(event, _DELTAS)
             return (event,)
         self._held.append(event)
         return ()
@@ -108,6 +117,10 @@ class Attempts:
         if self._problem is None or len(self._texts) > self._max_retries:
             return None
         return self.ask()
+
+    def charged(self, error: Exception) -> Exception:
+        """The error that ends the turn, with what all attempts have cost."""
+        return error.after(self._usage) if isinstance(error, RxAgentError) else error
 
     def _judged(self, finished: Finished) -> Observable[ChatEvent]:
         response = finished.response
@@ -138,21 +151,30 @@ class Attempts:
             self._problem = "it was rejected" if said is False else None
         response = finished.response
         self._texts += (response.text,)
-        is_last = self._problem is None or len(self._texts) > self._max_retries
-        if not is_last:
-            self._rounds += response.transcript[:-1]
-            # No provider takes an answer of nothing back.
-            self._answer = (response.message,) if response.message.content else ()
-            self._held.clear()
-            reason = self._problem or ""
-            void = Retracted(reason=reason, origin=finished.origin)
-            return (void,) if self._live else ()
+        if self._problem is not None and len(self._texts) <= self._max_retries:
+            return self._voided(finished)
         if self._problem is not None and self._raises:
-            raise InvalidAnswerError(
-                self._problem, texts=self._texts, usage=self._usage
-            )
+            raise InvalidAnswerError(self._problem, texts=self._texts)
         verdict = Verdict(problem=self._problem, texts=self._texts)
         return self._end(replace(finished, response=replace(response, verdict=verdict)))
+
+    def _voided(self, finished: Finished) -> Sequence[ChatEvent]:
+        """Drop a bad answer; what its tools did counts on."""
+        response = finished.response
+        self._rounds += _rounds_of(response)
+        # No provider takes an answer of nothing back.
+        self._answer = (response.message,) if response.message.content else ()
+        request = self._request
+        after = max(request.origin.round, finished.origin.round) + 1
+        self._request = replace(
+            request,
+            context=(request.context | response.context).without(RESUME),
+            origin=replace(request.origin, round=after),
+        )
+        self._held.clear()
+        void = Retracted(reason=self._problem or "", origin=finished.origin)
+        shown, self._has_shown = self._has_shown, False
+        return (void,) if shown else ()
 
     def _end(self, finished: Finished) -> Sequence[ChatEvent]:
         response = finished.response
@@ -172,3 +194,11 @@ def _is_answer(response: ChatResponse) -> bool:
         and not response.tool_calls
         and response.blocked_by is None
     )
+
+
+def _rounds_of(response: ChatResponse) -> tuple[Message, ...]:
+    """What tools have added to the turn, and not the answer."""
+    said = response.transcript
+    last = said[-1] if said else None
+    is_answer = isinstance(last, AssistantMessage) and not last.tool_calls
+    return said[:-1] if is_answer else said

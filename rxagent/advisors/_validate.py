@@ -10,7 +10,7 @@ from rxagent.chain import around
 from rxagent.choices import check_callable, check_choice
 from rxagent.errors import ConfigurationError, InvalidAnswerError
 from rxagent.events import ChatEvent
-from rxagent.named import named
+from rxagent.named import Order, named
 from rxagent.operators import expand_rounds
 from rxagent.output import output_type
 from rxagent.requests import ChatRequest
@@ -89,9 +89,17 @@ def validate(
             raises=on_exhausted == "raise",
             live=live,
         )
-        return attempts.ask().pipe(expand_rounds(_nothing, _ignore, attempts.again))
+        return attempts.ask().pipe(
+            expand_rounds(_nothing, _ignore, attempts.again, failed=attempts.charged)
+        )
 
-    return named("validate", around(handle), settings=f"max_retries={max_retries}")
+    return named(
+        "validate",
+        around(handle),
+        settings=f"max_retries={max_retries}",
+        order=Order.VALIDATE,
+        checks_type=check is None,
+    )
 
 
 def _by_type(kind: object) -> AnswerCheck:

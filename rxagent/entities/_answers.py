@@ -36,6 +36,8 @@ def answer_of(response: ChatResponse, wanted: OutputType[T]) -> tuple[T, object]
         why = f"{response.blocked_by} blocked the turn"
     elif response.limit is not None:
         why = response.limit.message
+    elif response.tool_calls and reason == "tool_calls":
+        why = "the model called tools, and nobody runs them; add tool_loop()"
     else:
         why = _WHY.get(reason, "")
     if why:
@@ -43,6 +45,7 @@ def answer_of(response: ChatResponse, wanted: OutputType[T]) -> tuple[T, object]
             f"there is no answer to read: {why}",
             finish_reason=reason,
             response=response,
+            usage=response.usage,
         )
     try:
         return wanted.read_with_json(response.text)

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, cast, overload
+from collections.abc import Sequence
+from typing import TypeVar, cast, overload
 
 from rxagent.entities._answers import answer_of
 from rxagent.entities._growing_text import GrowingText, is_boundary
 from rxagent.errors import InvalidAnswerError
 from rxagent.events import ChatEvent, Finished
 from rxagent.operators import transduce
-from rxagent.output import WRAP, OutputType, output_type
+from rxagent.output import WRAP, OutputType, list_of, output_type
 from rxagent.requests import JsonSchema
 from rxagent.types import Operator
 from rxagent.wire.json_reader import JsonReader, JsonValue
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 @overload
-def elements(kind: type[T]) -> Operator[ChatEvent, T]: ...
+def elements(kind: type[T] | OutputType[T]) -> Operator[ChatEvent, T]: ...
 @overload
 def elements(kind: JsonSchema) -> Operator[ChatEvent, object]: ...
 @overload
@@ -45,22 +45,16 @@ def elements(kind: object) -> Operator[ChatEvent, object]:
     Raises:
         ConfigurationError: If the type cannot be checked.
     """
-    one, all_of_them = output_type(kind), output_type(list_of(kind))
+    one = output_type(kind)
+    all_of_them = list_of(one)
     return transduce(lambda: _Elements(one, all_of_them))
-
-
-def list_of(kind: Any) -> object:
-    """The type of a list of these."""
-    if isinstance(kind, Mapping):
-        return {"type": "array", "items": cast("JsonSchema", kind)}
-    return list[kind]
 
 
 class _Elements:
     """The elements of one subscription."""
 
     def __init__(
-        self, one: OutputType[object], all_of_them: OutputType[object]
+        self, one: OutputType[object], all_of_them: OutputType[list[object]]
     ) -> None:
         self._one = one
         self._all = all_of_them
@@ -69,12 +63,11 @@ class _Elements:
     def _begin(self) -> None:
         self._text = GrowingText()
         self._reader = JsonReader(depth=2)
-        self._count = 0
+        self._seen: list[object] = []  # as JSON
 
     def feed(self, event: ChatEvent, /) -> Sequence[object]:
         if isinstance(event, Finished):
-            whole, _ = answer_of(event.response, self._all)
-            return cast("list[object]", whole)[self._count :]
+            return self._rest(event)
         if is_boundary(event):
             self._begin()
             return ()
@@ -93,11 +86,23 @@ class _Elements:
             element = self._one.load(found.value)
         except InvalidAnswerError as error:
             raise InvalidAnswerError(
-                f"element {self._count} of the answer: {error.problem}",
+                f"element {len(self._seen)} of the answer: {error.problem}",
                 texts=error.texts,
             ) from None
-        self._count += 1
+        self._seen.append(found.value)
         return element
+
+    def _rest(self, event: Finished) -> Sequence[object]:
+        response = event.response
+        whole, found = answer_of(response, self._all)
+        count = len(self._seen)
+        if cast("list[object]", found)[:count] != self._seen:
+            raise InvalidAnswerError(
+                "the answer holds several lists; answer with one alone",
+                texts=(response.text,),
+                usage=response.usage,
+            )
+        return whole[count:]
 
 
 def _is_element(value: JsonValue) -> bool:

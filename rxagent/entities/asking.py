@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from reactivex import Observable
 
-from rxagent.chain import around, before
+from rxagent.chain import around
 from rxagent.choices import check_choice
 from rxagent.errors import RequestError
 from rxagent.events import ChatEvent, Finished, TextDelta, ToolCallDelta
@@ -20,38 +20,48 @@ from rxagent.responses import ChatResponse
 from rxagent.types import Advisor, AnswerMode, Exchange
 from rxagent.wire.json_text import dump_json
 
-__all__ = ["answer_mode_of", "asking_for"]
+__all__ = ["asking_for"]
 
 _TOOL = "give_answer"
 
 
-def answer_mode_of(model: Exchange) -> AnswerMode:
-    """How a model is told; it says so in an attribute of this name, ``answer_mode``."""
-    mode: AnswerMode = getattr(model, "answer_mode", "prompt")
-    return mode
-
-
-def asking_for(output: OutputType[object], mode: AnswerMode) -> Advisor:
+def asking_for(
+    output: OutputType[object], *, model: Exchange, mode: AnswerMode | None = None
+) -> Advisor:
     """Make the advisor that tells the model; it belongs innermost, in each round.
 
     There it leaves no trace in what memory keeps and in what the loop forwards.
 
     Args:
         output: What the answer shall be.
-        mode: How it is told.
+        model: Says how it is told, by a method ``answer_mode`` of a request that has
+            the schema as an option.  One that says nothing is told in words.
+        mode: How it is told, whatever the model says.
 
     Raises:
         ConfigurationError: If it is none of the modes.
     """
-    check_choice("mode", mode, AnswerMode)
-    match mode:
-        case "native":
-            advisor = before(lambda request: _with_schema(request, output.asked))
-        case "prompt":
-            advisor = before(lambda request: _with_words(request, output.asked))
-        case "tool":
-            advisor = _by_tool(output.asked)
-    return named("answer", advisor, settings=mode)
+    if mode is not None:
+        check_choice("mode", mode, AnswerMode)
+
+    def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
+        with_schema = _with_schema(request, output.asked)
+        match mode or _mode_of(model, with_schema):
+            case "native":
+                return just(with_schema).pipe(inner)
+            case "prompt":
+                return just(_with_words(request, output.asked)).pipe(inner)
+            case "tool":
+                told = _with_tool(request, output.asked)
+                return just(told).pipe(inner, transduce(_CallAsText))
+
+    return named("answer", around(handle), settings=mode or "")
+
+
+def _mode_of(model: Exchange, request: ChatRequest) -> AnswerMode:
+    says: Callable[[ChatRequest], AnswerMode] | None
+    says = getattr(model, "answer_mode", None)
+    return "prompt" if says is None else says(request)
 
 
 def _with_schema(request: ChatRequest, schema: JsonSchema) -> ChatRequest:
@@ -70,28 +80,27 @@ def _with_words(request: ChatRequest, schema: JsonSchema) -> ChatRequest:
     return replace(request, messages=(told, *rest))
 
 
-def _by_tool(schema: JsonSchema) -> Advisor:
+def _with_tool(request: ChatRequest, schema: JsonSchema) -> ChatRequest:
+    if any(each.name == _TOOL for each in request.tools):
+        raise RequestError(
+            f"a tool is named {_TOOL!r}, as the one that takes the answer is; "
+            "rename it, or ask with mode='native' or mode='prompt'"
+        )
     spec = ToolSpec(
         name=_TOOL,
         description="Give the answer. Call this alone, once you know it.",
         parameters=schema,
     )
-
-    def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
-        if any(each.name == _TOOL for each in request.tools):
-            raise RequestError(
-                f"a tool is named {_TOOL!r}, as the one that takes the answer is; "
-                "rename it, or ask with mode='native' or mode='prompt'"
-            )
-        choice = "required" if request.tools else _TOOL
-        told = replace(
-            request,
-            tools=(*request.tools, spec),
-            options=replace(request.options, tool_choice=choice),
-        )
-        return just(told).pipe(inner, transduce(_CallAsText))
-
-    return around(handle)
+    choice = request.options.tool_choice
+    if not request.tools or choice == "none":
+        choice = _TOOL
+    elif choice in (None, "auto"):
+        choice = "required"
+    return replace(
+        request,
+        tools=(*request.tools, spec),
+        options=replace(request.options, tool_choice=choice),
+    )
 
 
 class _CallAsText:
@@ -140,5 +149,8 @@ def _as_text(response: ChatResponse) -> ChatResponse:
         transcript=tuple(
             answer if each.id == message.id else each for each in response.transcript
         ),
-        finish_reason="tool_calls" if answer.tool_calls else "stop",
+        # A call that was cut off says so, and stays a cut answer.
+        finish_reason="stop"
+        if response.finish_reason == "tool_calls" and not answer.tool_calls
+        else response.finish_reason,
     )

@@ -47,8 +47,6 @@ class GeminiChat:
             cannot be one.
     """
 
-    answer_mode: AnswerMode = "native"
-
     def __init__(
         self,
         *,
@@ -79,6 +77,11 @@ class GeminiChat:
             retry=retry,
             client=client,
         )
+
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        """By its option, but by a tool beside other tools: many models refuse both."""
+        # Source: https://github.com/googleapis/python-genai/issues/867
+        return "tool" if request.tools else "native"
 
     def __call__(self, requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
         """Answer each request in turn."""

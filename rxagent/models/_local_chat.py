@@ -81,8 +81,6 @@ class LocalChat:
         ConfigurationError: If the runtime or the file is missing, or is no GGUF file.
     """
 
-    answer_mode: AnswerMode = "native"
-
     def __init__(
         self,
         model: Path | str | None = None,
@@ -123,6 +121,10 @@ class LocalChat:
         if model is None:
             advisors.append(before(_instructed))
         self._exchange = chain(advisors, _served(self._server))
+
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        """By its option, which llama.cpp holds it to, token by token."""
+        return "native"
 
     def __call__(self, requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
         """Answer each request in turn."""

@@ -45,8 +45,6 @@ class OllamaChat:
             cannot be one.
     """
 
-    answer_mode: AnswerMode = "native"
-
     def __init__(
         self,
         *,
@@ -70,6 +68,11 @@ class OllamaChat:
             retry=retry,
             client=client,
         )
+
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        """By its option, but in words beside tools: it keeps a model from calling."""
+        # Source: https://github.com/ollama/ollama/issues/13750
+        return "prompt" if request.tools else "native"
 
     def __call__(self, requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
         """Answer each request in turn."""

@@ -97,9 +97,8 @@ class OpenAIChat:
         self._dialect = dialect or OpenAIChatDialect(name=self._http.provider)
         self._path = whose.path
 
-    @property
-    def answer_mode(self) -> AnswerMode:
-        """How it is told the type of its answer, unless the server takes no schema."""
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        """By its option, but by a tool where the server takes no schema."""
         takes_schema = "response_format" not in self._dialect.refused
         return "native" if takes_schema else "tool"
 

@@ -48,8 +48,6 @@ class OpenAIResponses:
     Source: https://platform.openai.com/docs/api-reference/responses
     """
 
-    answer_mode: AnswerMode = "native"
-
     def __init__(
         self,
         *,
@@ -81,6 +79,10 @@ class OpenAIResponses:
             client=client,
         )
         self._dialect = dialect or OpenAIResponsesDialect(name=self._http.provider)
+
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        """By its option."""
+        return "native"
 
     def __call__(self, requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
         """Answer each request in turn."""

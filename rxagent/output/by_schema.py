@@ -5,12 +5,13 @@ Imported when the first such schema is given: jsonschema costs a tenth of a seco
 
 from __future__ import annotations
 
+from json import dumps
 from typing import Any
 
 from jsonschema import Draft202012Validator, exceptions
 from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema_specifications import REGISTRY
 from pydantic_core import from_json
-from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from rxagent.errors import ConfigurationError
@@ -41,9 +42,9 @@ def check_by_schema(schema: JsonSchema) -> Check:
             f"{place(error.absolute_path, root='the root')}: "
             f"{error.message}"
         ) from None
-    # With a registry, and an empty one: the default fetches what a $ref points to.
+    # With a registry, of the meta-schemas: the default fetches what a $ref points to.
     typed: Any = exceptions  # its best_match is typed but for an argument
-    validator: Any = Draft202012Validator(plain, registry=Registry())
+    validator: Any = Draft202012Validator(plain, registry=REGISTRY)
 
     def check(data: bytes) -> object:
         value = from_json(data)
@@ -71,7 +72,7 @@ def _problem(error: ValidationError) -> Misfit:
         kinds = [wanted] if isinstance(wanted, str) else list(wanted)
         return misfit(path, f"should be of type {' or '.join(kinds)}", value)
     if error.validator == "enum":
-        return misfit(path, f"should be one of {wanted!r}", value)
+        return misfit(path, f"should be one of {dumps(wanted)}", value)
     return Misfit(f"{place(path)}: {_short(error.message)}")
 
 

@@ -8,9 +8,11 @@ from typing import Any
 from pydantic import PydanticUserError, TypeAdapter
 from pydantic import ValidationError as PydanticError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
+from pydantic_core import from_json
 
 from rxagent.errors import ConfigurationError
 from rxagent.output.problems import Check, Misfit, misfit, missing, place
+from rxagent.wire.json_text import is_array, is_object
 
 __all__ = ["check_by_type"]
 
@@ -53,16 +55,28 @@ def check_by_type(kind: Any) -> tuple[Mapping[str, object], Check]:
             return adapter.validate_json(data)
         except PydanticError as error:
             first = error.errors(include_url=False, include_context=False)[0]
-            return _problem(first["type"], first["loc"], first["msg"], first["input"])
+            path = _path(first["loc"], from_json(data))
+            if first["type"] == "missing":
+                return missing([*path, first["loc"][-1]])
+            return _problem(path, first["msg"], first["input"])
 
     return schema, check
 
 
-def _problem(
-    kind: str, path: tuple[int | str, ...], message: str, found: object
-) -> Misfit:
-    if kind == "missing":
-        return missing(path)
+def _path(steps: tuple[int | str, ...], value: Any) -> list[int | str]:
+    """The steps that are in the answer; pydantic tells those of its types, too."""
+    path: list[int | str] = []
+    for step in steps:
+        is_there = (is_object(value) and step in value) or (
+            is_array(value) and isinstance(step, int) and step < len(value)
+        )
+        if is_there:
+            value = value[step]
+            path.append(step)
+    return path
+
+
+def _problem(path: list[int | str], message: str, found: object) -> Misfit:
     _, is_about_input, expected = message.partition("Input should ")
     if is_about_input:
         expected = expected.partition(", unable to")[0]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar, cast, overload
 
-from rxagent.errors import InvalidAnswerError, NoJsonError
+from rxagent.errors import InvalidAnswerError
 from rxagent.output.by_type import check_by_type
-from rxagent.output.problems import Check, Misfit
+from rxagent.output.problems import Check, Misfit, misfit
 from rxagent.requests import JsonSchema
 from rxagent.wire.extract import extract_json
-from rxagent.wire.json_text import dump_json, is_array, is_object
+from rxagent.wire.json_text import dump_json, is_array, is_object, load_json
 
-__all__ = ["WRAP", "OutputType", "output_type"]
+__all__ = ["WRAP", "OutputType", "list_of", "output_type"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+_DEFINITIONS = ("$defs", "definitions")
 
 WRAP = "value"
 """The member that holds an answer that is no object."""
@@ -30,10 +32,13 @@ class OutputType(Generic[T_co]):
         schema: JSON Schema of it, by which it is described; that of a plain type or a
             list is not the one that a provider gets, see ``asked``.
         check: From JSON to a value of the type, or to what is wrong.
+        parse: From the text of an answer to JSON, in place of
+            `rxagent.wire.extract_json`; raises a ``ValueError`` where there is none.
     """
 
     schema: JsonSchema
     check: Check = field(repr=False)
+    parse: Callable[[str], object] | None = field(default=None, repr=False)
 
     @property
     def is_wrapped(self) -> bool:
@@ -43,17 +48,7 @@ class OutputType(Generic[T_co]):
     @property
     def asked(self) -> JsonSchema:
         """The schema for a provider: of an object, which may hold the answer."""
-        if not self.is_wrapped:
-            return self.schema
-        inner = dict(self.schema)
-        definitions = inner.pop("$defs", None)  # a reference leads to the root's
-        outer: dict[str, object] = {
-            "type": "object",
-            "properties": {WRAP: inner},
-            "required": [WRAP],
-            "additionalProperties": False,
-        }
-        return outer | ({"$defs": definitions} if definitions else {})
+        return _within(self.schema, WRAP) if self.is_wrapped else self.schema
 
     def read(self, text: str) -> T_co:
         """Make a value of what a model wrote.
@@ -75,12 +70,13 @@ class OutputType(Generic[T_co]):
                 texts=(text,),
             )
         try:
-            found = extract_json(text, fits=self._fits)
-        except NoJsonError as error:
-            if not self._takes_text():
-                raise InvalidAnswerError(str(error), texts=(text,)) from None
-            found = text.strip()
-        value, inner = self._checked(found)
+            found = self._parsed(text)
+        except ValueError as error:
+            value, inner = self._plain(text) or (Misfit(str(error)), None)
+        else:
+            value, inner = self._checked(found)
+            if isinstance(value, Misfit):
+                value, inner = self._plain(text) or (value, inner)
         if isinstance(value, Misfit):
             raise InvalidAnswerError(value.problem, texts=(text,))
         return cast("T_co", value), inner
@@ -97,8 +93,22 @@ class OutputType(Generic[T_co]):
             raise InvalidAnswerError(loaded.problem, texts=(data.decode(),))
         return cast("T_co", loaded)
 
+    def _parsed(self, text: str) -> object:
+        if self.parse is not None:
+            return self.parse(text)
+        return extract_json(text, fits=self._fits)
+
     def _fits(self, found: object) -> bool:
         return not isinstance(self._checked(found)[0], Misfit)
+
+    def _plain(self, text: str) -> tuple[object, object] | None:
+        """The text itself, where a text is wanted and it is one that fits."""
+        values = self.schema.get("enum", [self.schema.get("const")])
+        takes_text = self.schema.get("type") == "string" or (
+            is_array(values) and any(isinstance(each, str) for each in values)
+        )
+        found = text.strip()
+        return self._checked(found) if takes_text and self._fits(found) else None
 
     def _checked(self, found: object) -> tuple[object, object]:
         """The value, or what is wrong, and what it was made of, without its wrap."""
@@ -109,42 +119,83 @@ class OutputType(Generic[T_co]):
                 return value, inner
         return self.check(dump_json(found)), found
 
-    def _takes_text(self) -> bool:
-        values = self.schema.get("enum", [self.schema.get("const")])
-        return self.schema.get("type") == "string" or (
-            is_array(values) and any(isinstance(each, str) for each in values)
-        )
-
     def _takes_objects(self) -> bool:
         return "type" not in self.schema
 
 
 @overload
-def output_type(kind: type[T]) -> OutputType[T]: ...
+def output_type(
+    kind: type[T] | OutputType[T], *, parse: Callable[[str], object] | None = None
+) -> OutputType[T]: ...
 @overload
-def output_type(kind: JsonSchema) -> OutputType[object]: ...
-@overload
-def output_type(kind: object) -> OutputType[object]: ...
-def output_type(kind: object) -> OutputType[object]:
+def output_type(
+    kind: object, *, parse: Callable[[str], object] | None = None
+) -> OutputType[object]: ...
+def output_type(
+    kind: object, *, parse: Callable[[str], object] | None = None
+) -> OutputType[object]:
     """Prepare a type, once: validators are made here and used by every answer.
+
+    Whatever takes a type takes what this returns, too.
 
     Args:
         kind: A pydantic model, dataclass, TypedDict, list, union, enum, literal or
             plain type; or a JSON Schema (Draft 2020-12) as a mapping, whose values are
             plain JSON.
+        parse: Reads the text of an answer, in place of `rxagent.wire.extract_json`; it
+            returns decoded JSON, or raises a ``ValueError`` that says what is wrong.
 
     Raises:
         ConfigurationError: If it is neither.
     """
     if isinstance(kind, OutputType):
-        return cast("OutputType[object]", kind)
+        prepared = cast("OutputType[object]", kind)
+        return prepared if parse is None else replace(prepared, parse=parse)
     if isinstance(kind, Mapping):
         from rxagent.output.by_schema import check_by_schema
 
         schema = cast("JsonSchema", kind)
-        return OutputType(schema=schema, check=check_by_schema(schema))
+        return OutputType(schema=schema, check=check_by_schema(schema), parse=parse)
     schema, check = check_by_type(kind)
-    return OutputType(schema=schema, check=check)
+    return OutputType(schema=schema, check=check, parse=parse)
+
+
+def list_of(one: OutputType[T]) -> OutputType[list[T]]:
+    """Prepare the type of a list of these.
+
+    Args:
+        one: The type of each element, which checks it.
+    """
+
+    def check(data: bytes) -> object:
+        found = load_json(data.decode())
+        if not is_array(found):
+            return misfit((), "should be a list", found)
+        values: list[object] = []
+        for number, each in enumerate(found):
+            value = one.check(dump_json(each))
+            if isinstance(value, Misfit):
+                return Misfit(f"element {number} of the answer: {value.problem}")
+            values.append(value)
+        return values
+
+    schema = _within(one.schema, None)
+    return OutputType(schema=schema, check=check, parse=one.parse)
+
+
+def _within(schema: JsonSchema, member: str | None) -> dict[str, object]:
+    """The schema of an object with one member of that kind, or of a list of them."""
+    inner = dict(schema)
+    # A reference leads to the definitions of the root.
+    above = {name: inner.pop(name) for name in _DEFINITIONS if name in inner}
+    if member is None:
+        return {"type": "array", "items": inner} | above
+    return {
+        "type": "object",
+        "properties": {member: inner},
+        "required": [member],
+        "additionalProperties": False,
+    } | above
 
 
 def _is_named_object(schema: JsonSchema) -> bool:

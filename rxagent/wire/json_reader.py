@@ -177,10 +177,12 @@ class JsonReader:
         return self._open[-1].expects if self._open else "value"
 
     def _complete(self, value: object) -> None:
-        path = tuple(
-            len(each.value) if isinstance(each.value, list) else each.name
-            for each in self._open
-        )
+        if len(self._open) <= self._depth:
+            path = tuple(
+                len(each.value) if isinstance(each.value, list) else each.name
+                for each in self._open
+            )
+            self._out.append(JsonValue(path=path, value=value))
         if self._open:
             top = self._open[-1]
             if isinstance(top.value, list):
@@ -190,5 +192,3 @@ class JsonReader:
             top.expects = "more"
         else:
             self._is_over = True
-        if len(path) <= self._depth:
-            self._out.append(JsonValue(path=path, value=value))

@@ -50,7 +50,9 @@ class PartialJson:
     def _news(self, text: str, *, partial: bool) -> Sequence[object]:
         try:
             value = from_json(
-                text, allow_partial="trailing-strings" if partial else False
+                text,
+                allow_partial="trailing-strings" if partial else False,
+                allow_inf_nan=False,
             )
         except (ValueError, TypeError):  # TypeError: half of a surrogate pair
             return ()

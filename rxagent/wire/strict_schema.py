@@ -11,10 +11,15 @@ _SCHEMAS_BY_NAME = ("$defs", "definitions")
 _NOT_THERE = frozenset(
     {
         "allOf",
+        "contains",
         "dependentRequired",
         "dependentSchemas",
         "else",
         "if",
+        "maxContains",
+        "maxProperties",
+        "minContains",
+        "minProperties",
         "not",
         "patternProperties",
         "prefixItems",
@@ -22,8 +27,10 @@ _NOT_THERE = frozenset(
         "then",
         "unevaluatedItems",
         "unevaluatedProperties",
+        "uniqueItems",
     }
 )
+_UNSAID = ("default", "discriminator")  # they decide nothing
 
 
 def strict_schema(schema: JsonSchema) -> JsonSchema | None:
@@ -64,9 +71,10 @@ def _strict(schema: JsonSchema) -> dict[str, object]:
             strict["anyOf"] = [_inner(each) for each in value]
         elif word == "items":
             strict[word] = _inner(value)
-        elif word != "default":
+        elif word not in _UNSAID:
             strict[word] = value
-    if schema.get("type") == "object":
+    kinds = schema.get("type")
+    if kinds == "object" or (is_array(kinds) and "object" in kinds):
         _close(strict)
     if "$ref" in strict and len(strict) > 1 and "$defs" not in strict:
         # A reference stands alone there, and what is said beside it around it.
