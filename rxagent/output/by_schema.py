@@ -13,10 +13,12 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema_specifications import REGISTRY
 from pydantic_core import from_json
 from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
 
 from rxagent.errors import ConfigurationError
 from rxagent.output.problems import Check, Misfit, misfit, missing, place
 from rxagent.requests import JsonSchema
+from rxagent.wire.json_text import is_object
 
 __all__ = ["check_by_schema"]
 
@@ -36,6 +38,7 @@ def check_by_schema(schema: JsonSchema) -> Check:
     plain = dict(schema)
     try:
         Draft202012Validator.check_schema(plain)
+        _look_up_references(plain)
     except SchemaError as error:
         raise ConfigurationError(
             "this is no JSON Schema: "
@@ -52,13 +55,29 @@ def check_by_schema(schema: JsonSchema) -> Check:
             error: ValidationError | None = typed.best_match(
                 validator.iter_errors(value)
             )
-        except Unresolvable as unresolvable:
-            raise ConfigurationError(
-                f"the schema has a $ref that leads nowhere ({unresolvable.ref})"
-            ) from unresolvable
+        except RecursionError:
+            return Misfit(f"{place(())} is nested too deeply")
         return value if error is None else _problem(error)
 
     return check
+
+
+def _look_up_references(schema: dict[str, object]) -> None:
+    root: Any = DRAFT202012.create_resource(schema)
+    waiting = [(REGISTRY.resolver_with_root(root), root)]
+    while waiting:
+        resolver, resource = waiting.pop()
+        found = resource.contents
+        if is_object(found) and isinstance(reference := found.get("$ref"), str):
+            try:
+                resolver.lookup(reference)
+            except Unresolvable:
+                raise ConfigurationError(
+                    f"the schema has a $ref that leads nowhere ({reference})"
+                ) from None
+        waiting.extend(
+            (resolver.in_subresource(inner), inner) for inner in resource.subresources()
+        )
 
 
 def _problem(error: ValidationError) -> Misfit:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from rxagent.errors import ConfigurationError, InvalidAnswerError
-from rxagent.output import OutputType, output_type
+from rxagent.output import OutputType, list_of, output_type
 
 
 class Film(BaseModel):
@@ -181,6 +182,82 @@ def test_what_cannot_be_checked_is_refused_at_once(kind: object) -> None:
 
 
 def test_a_reference_that_leads_nowhere_is_said_and_fetches_nothing() -> None:
-    wanted = output_type({"type": "object", "$ref": "https://example.org/x.json"})
-    with pytest.raises(ConfigurationError, match=r"example\.org/x\.json"):
-        wanted.read("{}")
+    """S000-73."""
+    for reference in ("https://example.org/x.json", "#/$defs/film"):
+        schema = {"type": "object", "properties": {"a": {"$ref": reference}}}
+        with pytest.raises(ConfigurationError, match=re.escape(reference)):
+            output_type(schema)
+
+
+def test_a_schema_may_refer_to_that_of_schemas_and_to_itself() -> None:
+    meta = "https://json-schema.org/draft/2020-12/schema"
+    assert output_type({"$ref": meta}).read('{"type": "object"}')
+    tree = output_type({"type": "array", "items": {"$ref": "#"}})
+    assert tree.read("[[], [[]]]") == [[], [[]]]
+    with pytest.raises(InvalidAnswerError, match="nested too deeply"):
+        output_type({"$ref": "#"}).read("{}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "problem"),
+    [
+        (list[Film | Point], '[{"title": "a"}]', "[0].year is missing"),
+        (Film | int, '{"title": 1, "year": 1}', "title should be a valid string"),
+        (dict[str, int], '{"a b": "x"}', "a b should be a valid integer"),
+        (list[tuple[int, str]], "[[1, 2]]", "[0][1] should be a valid string"),
+    ],
+)
+def test_a_place_names_steps_of_the_answer_and_none_of_the_type(
+    kind: object, text: str, problem: str
+) -> None:
+    """S000-69: pydantic's own path has the members of unions in it."""
+    with pytest.raises(InvalidAnswerError) as caught:
+        output_type(kind).read(text)
+    assert caught.value.problem.startswith(problem)
+
+
+def read_yaml_like(text: str) -> object:
+    pairs = [line.split(": ") for line in text.splitlines()]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError("each line needs a name, a colon and a value")
+    return dict(pairs)
+
+
+def test_the_parser_is_replaceable() -> None:
+    """S003-21, S004-28, S000-73."""
+    wanted = output_type(Film, parse=read_yaml_like)
+    assert wanted.read("title: Alien\nyear: 1979") == Film(title="Alien", year=1979)
+    with pytest.raises(InvalidAnswerError, match="each line needs a name"):
+        wanted.read("Alien")
+    with pytest.raises(InvalidAnswerError, match="year is missing"):
+        wanted.read("title: Alien")
+    assert output_type(output_type(Film), parse=read_yaml_like).read(
+        "title: Alien\nyear: 1979"
+    )
+
+
+@pytest.mark.parametrize("text", ["42", 'say {"a": 1}', "true"])
+def test_a_text_that_looks_like_json_is_still_a_text(text: str) -> None:
+    assert output_type(str).read(text) == text
+
+
+def test_a_list_of_a_type_is_checked_by_its_elements() -> None:
+    film = {
+        "$defs": {"year": {"type": "integer"}},
+        "type": "object",
+        "properties": {"year": {"$ref": "#/$defs/year"}},
+    }
+    for kind in (Node, film):
+        films = list_of(output_type(kind))
+        assert films.asked["$defs"] == output_type(kind).schema["$defs"]
+    films = list_of(output_type(film))
+    assert films.read('{"value": [{"year": 1}]}') == [{"year": 1}]
+    with pytest.raises(InvalidAnswerError, match="element 1 of the answer: year"):
+        films.read('[{"year": 1}, {"year": "x"}]')
+    with pytest.raises(InvalidAnswerError, match="should be a list"):
+        films.read("{}")
+
+
+def test_what_is_prepared_once_is_not_prepared_again() -> None:
+    wanted = output_type(Film)
+    assert output_type(wanted) is wanted
