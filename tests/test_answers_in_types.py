@@ -1,27 +1,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from pydantic import BaseModel
+from reactivex import operators as ops
 from reactivex.testing import TestScheduler
 
-from rxagent.advisors import validate
+from rxagent.advisors import resuming, safeguard, tool_loop, validate
 from rxagent.agent import Agent
 from rxagent.chain import before
+from rxagent.decisions import Approve
 from rxagent.entities import Partial, fields
 from rxagent.errors import (
     ConfigurationError,
+    GuardError,
     InvalidAnswerError,
     NoAnswerError,
     RequestError,
 )
 from rxagent.events import Finished
 from rxagent.messages import SystemMessage, ToolCall
+from rxagent.named import named
+from rxagent.output import output_type
 from rxagent.requests import ChatRequest
+from rxagent.responses import ChatResponse
 from rxagent.testing import Reply, ScriptedModel, tool_call
 from rxagent.tools import tool
-from rxagent.types import AnswerMode
+from rxagent.types import Advisor, AnswerMode
 from rxagent.usage import Usage
 from rxagent.wire.json_reader import JsonValue
 
@@ -234,3 +242,160 @@ def test_a_call_adds_context_tools_options_and_advisors() -> None:
 def test_a_mode_that_there_is_not_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="mode"):
         Agent(ScriptedModel(GOOD)).entity(Film, "a film", mode="telepathy")  # type: ignore[call-overload]
+
+
+def test_a_judge_of_ones_own_stands_beside_the_check() -> None:
+    """S001-55: only a check of the type stands in its place."""
+    judged: list[str] = []
+
+    def judge(response: ChatResponse) -> bool:
+        judged.append(response.text)
+        return True
+
+    agent = Agent(ScriptedModel(BAD, GOOD), advisors=[validate(check=judge)])
+    assert agent.entity(Film, "a film").run() == ALIEN
+    assert judged == [GOOD]
+
+
+def test_what_is_outside_of_the_loop_runs_once_for_all_attempts() -> None:
+    """Q7, S001-55: a retry retrieves nothing again."""
+    seen: list[str] = []
+
+    def noting(name: str) -> Advisor:
+        def note(request: ChatRequest) -> ChatRequest:
+            seen.append(name)
+            return request
+
+        return before(note)
+
+    advisors = [noting("retrieval"), tool_loop(), noting("round")]
+    agent = Agent(ScriptedModel(BAD, GOOD), tools=[year_of], advisors=advisors)
+    agent.entity(Film, "a film").run()
+    assert seen == ["retrieval", "round", "round"]
+
+
+def test_a_stream_ends_in_an_entity_as_a_call_does() -> None:
+    """S001-57, V-3, acceptance 69 of Spring AI."""
+    model = ScriptedModel(BAD, GOOD, BAD, GOOD)
+    agent = Agent(model)
+    entity = agent.entity(Film, "a film").run()
+    *_, last = agent.partials(Film, "a film")
+    assert last.entity == entity == ALIEN
+    first, *_ = model.requests
+    assert all(request.messages[0] == first.messages[0] for request in model.requests)
+
+
+@tool(needs_approval=True)
+def pay() -> str:
+    """Pay."""
+    return "paid"
+
+
+def _no_loop() -> Advisor:
+    """Runs no tools, though it says so."""
+    return named("nobody", before(lambda request: request), owns_tools=True)
+
+
+Way = Callable[[Agent], object]
+WAYS: dict[str, Way] = {
+    "entity": lambda agent: agent.entity(Film, "a film").run(),
+    "partials": lambda agent: list(agent.partials(Film, "a film")),
+    "elements": lambda agent: list(agent.elements(Film, "films")),
+}
+by_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+
+
+@by_way
+@pytest.mark.parametrize(
+    ("reply", "advisors", "reason"),
+    [
+        (Reply(deltas=("{",), finish_reason="length"), (), "length"),
+        (Reply(deltas=("No.",), finish_reason="refusal"), (), "refusal"),
+        (Reply(finish_reason="content_filter"), (), "content_filter"),
+        (Reply(finish_reason="pause"), (), "pause"),
+        (Reply(), (safeguard(["film"]),), "blocked"),
+        (
+            Reply(calls=(tool_call("year_of", title="a"),) * 2),
+            (tool_loop(max_calls=1),),
+            "tool_limit",
+        ),
+        (Reply(calls=(tool_call("pay"),)), (tool_loop(),), "paused"),
+        (Reply(calls=(tool_call("pay"),)), (_no_loop(),), "tool_calls"),
+    ],
+)
+def test_a_turn_without_an_answer_has_an_error_of_its_own(
+    way: Way, reply: Reply, advisors: tuple[Advisor, ...], reason: str
+) -> None:
+    """Never that of an answer that does not fit; with its usage."""
+    usage = Usage(output_tokens=7, requests=1)
+    model = ScriptedModel(replace(reply, usage=usage))
+    agent = Agent(model, tools=[pay, year_of], advisors=advisors)
+    with pytest.raises(NoAnswerError) as caught:
+        way(agent)
+    assert caught.value.finish_reason == reason
+    assert caught.value.usage is not None
+    assert caught.value.usage.output_tokens == (None if reason == "blocked" else 7)
+    assert len(model.requests) == (0 if reason == "blocked" else 1)
+
+
+@by_way
+def test_an_error_of_the_model_stays_what_it_is(way: Way) -> None:
+    model = ScriptedModel(Reply(deltas=("{",), error=GuardError("g", "stopped")))
+    with pytest.raises(GuardError):
+        way(Agent(model))
+
+
+def test_a_paused_turn_goes_on_to_its_entity() -> None:
+    """As a prompt: the model is told the type again."""
+    model = ScriptedModel(Reply(calls=(tool_call("pay"),)), BAD, GOOD)
+    agent = Agent(model, tools=[pay])
+    with pytest.raises(NoAnswerError) as caught:
+        agent.entity(Film, "a film").run()
+    assert isinstance(caught.value.response, ChatResponse)
+    snapshot = caught.value.response.snapshot
+    assert snapshot is not None
+    prompt = resuming(snapshot, {snapshot.pending[0]: Approve()})
+    assert agent.entity(Film, prompt).run() == ALIEN
+    told = [request.messages[0] for request in model.requests]
+    assert told[0] == told[1] == told[2]
+    assert told[0].role == "system"
+    roles = [message.role for message in model.requests[2].messages[1:]]
+    assert roles == ["user", "assistant", "tool", "assistant", "user"]
+
+
+def test_only_an_agent_that_runs_tools_goes_on_with_a_paused_turn() -> None:
+    model = ScriptedModel(Reply(calls=(tool_call("pay"),)))
+    snapshot = Agent(model, tools=[pay]).call("go").run().snapshot
+    assert snapshot is not None
+    for way in (Agent(model).stream, Agent(model).call):
+        with pytest.raises(ConfigurationError, match="runs no tools"):
+            way(resuming(snapshot))
+    with pytest.raises(ConfigurationError, match="runs no tools"):
+        Agent(model).entity(Film, resuming(snapshot))
+
+
+def test_a_type_that_is_prepared_once_serves_every_call() -> None:
+    film = output_type(Film)
+    agent = Agent(ScriptedModel(GOOD, GOOD, f"[{GOOD}]"), advisors=[validate(film)])
+    assert agent.entity(film, "a film").run() == ALIEN
+    assert list(agent.partials(film, "a film"))[-1].entity == ALIEN
+    plain = Agent(ScriptedModel(f"[{GOOD}]"))
+    assert list(plain.elements(film, "films")) == [ALIEN]
+
+
+def test_a_parser_of_ones_own_reads_the_answer() -> None:
+    """S003-21."""
+    film = output_type(Film, parse=lambda text: json.loads(text[::-1]))
+    agent = Agent(ScriptedModel(GOOD[::-1]))
+    assert agent.entity(film, "a film").run() == ALIEN
+
+
+def test_fewer_partials_come_by_rxpy_itself_and_the_last_is_among_them() -> None:
+    scheduler = TestScheduler()
+    reply = Reply(deltas=tuple(GOOD), gap_s=1)
+    flow = Agent(ScriptedModel(reply)).partials(Film, "a film")
+    seen: list[Partial[Film]] = []
+    flow.pipe(ops.sample(10.0)).subscribe(seen.append, scheduler=scheduler)
+    scheduler.advance_to(1000)
+    assert len(seen) <= len(GOOD) / 10 + 1
+    assert seen[-1].entity == ALIEN

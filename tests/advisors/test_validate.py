@@ -13,10 +13,13 @@ from rxagent.advisors import tool_loop, validate
 from rxagent.advisors._attempts import LEAD_IN
 from rxagent.agent import Agent
 from rxagent.chain import before
+from rxagent.context import Key
+from rxagent.decisions import Approve
 from rxagent.errors import (
     AdvisorError,
     ConfigurationError,
     InvalidAnswerError,
+    RxAgentError,
     ServerError,
 )
 from rxagent.events import (
@@ -29,11 +32,12 @@ from rxagent.events import (
     ToolFinished,
 )
 from rxagent.messages import AssistantMessage, UserMessage
+from rxagent.named import Order, by_order, name_of, named
 from rxagent.operators import just
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, FinishReason, Verdict
 from rxagent.testing import Reply, ScriptedModel, tool_call
-from rxagent.tools import tool
+from rxagent.tools import ToolContext, tool
 from rxagent.types import Advisor
 from rxagent.usage import Usage
 
@@ -345,3 +349,181 @@ def test_one_advisor_serves_many_turns_at_once() -> None:
     both.subscribe(ends.append)
     finished = [event for event in ends if isinstance(event, Finished)]
     assert [event.response.text for event in finished] == [GOOD, GOOD]
+
+
+def tokens(number: int) -> Usage:
+    return Usage(output_tokens=number, requests=1)
+
+
+def costly(text: str, number: int) -> Reply:
+    return Reply(deltas=(text,), usage=tokens(number))
+
+
+def spent(error: RxAgentError) -> tuple[int | None, int]:
+    assert error.usage is not None
+    return error.usage.output_tokens, error.usage.requests
+
+
+def test_an_error_in_a_later_attempt_has_the_usage_of_all() -> None:
+    """V-23."""
+    broken = ServerError("broken", usage=tokens(100))
+    model = ScriptedModel(costly(BAD, 1), costly(BAD, 10), broken, repeat_last=True)
+    with pytest.raises(ServerError) as caught:
+        asked(model, validate(Film))
+    assert spent(caught.value) == (111, 3)
+    assert broken.usage == tokens(100)
+
+
+def test_a_round_of_tools_in_a_later_attempt_counts_once() -> None:
+    call = Reply(calls=CALL.calls, usage=tokens(10))
+    model = ScriptedModel(costly(BAD, 1), call, ServerError("broken"))
+    agent = Agent(model, tools=[year_of], advisors=[validate(Film)])
+    with pytest.raises(ServerError) as caught:
+        agent.call("a film").run()
+    assert spent(caught.value) == (11, 2)
+
+
+def test_an_error_of_the_check_has_the_usage_of_the_answers() -> None:
+    broken = ServerError("the judge broke", usage=tokens(100))
+
+    def check(_: ChatResponse) -> bool:
+        raise broken
+
+    with pytest.raises(ServerError) as caught:
+        asked(ScriptedModel(costly("hi", 1)), validate(check=check))
+    assert spent(caught.value) == (101, 2)
+
+
+TOTAL = Key("total", int, reduce=lambda old, new: old + new)
+
+
+@tool
+def add(me: ToolContext) -> str:
+    """Add."""
+    me.set(TOTAL, 1)
+    return "added"
+
+
+ADD = Reply(calls=(tool_call("add"),))
+
+
+def test_what_tools_wrote_in_a_bad_attempt_is_kept() -> None:
+    model = ScriptedModel(ADD, BAD, ADD, GOOD)
+    agent = Agent(model, tools=[add], advisors=[validate(Film)])
+    response = agent.call("a film", context={"total": 0}).run()
+    assert response.context[TOTAL] == 2
+    assert [request.context[TOTAL] for request in model.requests] == [0, 1, 1, 2]
+
+
+def test_the_rounds_of_a_turn_are_numbered_through_all_attempts() -> None:
+    model = ScriptedModel(ADD, BAD, BAD, GOOD)
+    agent = Agent(model, tools=[add], advisors=[validate(Film)])
+    agent.call("a film", context={"total": 0}).run()
+    assert [request.origin.round for request in model.requests] == [0, 1, 2, 3]
+
+
+def test_thoughts_that_led_to_a_bad_answer_are_void() -> None:
+    """What is shown adds up to the answer, also where the text is held."""
+    bad = Reply(reasoning=("bad",), deltas=(BAD,))
+    good = Reply(reasoning=("good",), deltas=(GOOD,))
+    events = list(
+        Agent(ScriptedModel(bad, good), advisors=[validate(Film)]).stream("a")
+    )
+    assert events[:-1] == [
+        ReasoningDelta(text="bad"),
+        Retracted(reason=PROBLEM),
+        ReasoningDelta(text="good"),
+        TextDelta(text=GOOD),
+    ]
+
+
+def test_held_text_that_the_inner_part_voids_is_never_shown() -> None:
+    inner: tuple[ChatEvent, ...] = (
+        TextDelta(text="no"),
+        Retracted(reason="late"),
+        TextDelta(text="HI"),
+        Finished(response=ChatResponse(message=AssistantMessage.of("HI"))),
+    )
+
+    def model(_: Observable[ChatRequest]) -> Observable[ChatEvent]:
+        return just(*inner)
+
+    events = list(Agent(model, advisors=[validate(check=shout)]).stream("a"))
+    assert events[:-1] == [Retracted(reason="late"), TextDelta(text="HI")]
+
+
+@tool(return_direct=True)
+def film_of(title: str) -> str:
+    """Find a film."""
+    return BAD if title == "bad" else GOOD
+
+
+def test_a_result_that_is_the_answer_is_checked_and_its_call_stays_whole() -> None:
+    model = ScriptedModel(
+        Reply(calls=(tool_call("film_of", title="bad"),)),
+        Reply(calls=(tool_call("film_of", title="good"),)),
+    )
+    agent = Agent(model, tools=[film_of], advisors=[validate(Film)])
+    response = agent.call("a film").run()
+    assert response.text == GOOD
+    roles = [message.role for message in model.requests[1].messages]
+    assert roles == ["user", "assistant", "tool", "assistant", "user"]
+    assert [m.role for m in response.transcript] == ["assistant", "tool"] * 2
+
+
+@tool(needs_approval=True)
+def pay() -> str:
+    """Pay."""
+    return "paid"
+
+
+def test_a_turn_that_was_resumed_may_be_asked_again() -> None:
+    model = ScriptedModel(Reply(calls=(tool_call("pay"),)), BAD, GOOD)
+    agent = Agent(model, tools=[pay], advisors=[validate(Film)])
+    paused = agent.call("a film").run()
+    assert paused.snapshot is not None
+    assert paused.verdict is None
+    decisions = {paused.snapshot.pending[0]: Approve()}
+    *_, end = agent.resume(paused.snapshot, decisions)
+    assert isinstance(end, Finished)
+    assert end.response.text == GOOD
+    roles = [message.role for message in model.requests[2].messages]
+    assert roles == ["user", "assistant", "tool", "assistant", "user"]
+    assert [m.role for m in end.response.transcript] == [
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+
+
+def test_a_retry_may_pause_and_the_resumed_turn_is_checked() -> None:
+    model = ScriptedModel(BAD, Reply(calls=(tool_call("pay"),)), GOOD)
+    agent = Agent(model, tools=[pay], advisors=[validate(Film)])
+    paused = agent.call("a film").run()
+    assert paused.snapshot is not None
+    decisions = {paused.snapshot.pending[0]: Approve()}
+    *_, end = agent.resume(paused.snapshot, decisions)
+    assert isinstance(end, Finished)
+    assert end.response.verdict == Verdict(texts=(GOOD,))
+
+
+def test_advisors_by_order_have_it_inside_memory_and_around_the_loop() -> None:
+    """D-3, S001-55, S004-28, Q7."""
+    memory = named("memory", before(lambda request: request), order=Order.MEMORY)
+    advisors = by_order([tool_loop(), validate(Film), memory])
+    assert [name_of(each) for each in advisors] == ["memory", "validate", "tool_loop"]
+    mine = named("mine", validate(Film), order=Order.IN_LOOP)
+    assert [name_of(each) for each in by_order([mine, tool_loop()])][1] == "mine"
+
+
+def test_a_judge_may_stand_around_a_check_of_the_type() -> None:
+    """S003-1: an evaluation loop, whose inner part is one, too."""
+    other = '{"title": "Alien", "year": 1986}'
+    model = ScriptedModel(BAD, other, GOOD)
+
+    def judge(response: ChatResponse) -> str | None:
+        return None if "1979" in response.text else "the year is wrong"
+
+    response = asked(model, validate(check=judge), validate(Film))
+    assert response.text == GOOD
+    assert model.requests[2].messages[-1].text == LEAD_IN + "the year is wrong"

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from rxagent.entities import Partial, elements, entity, fields, partials
 from rxagent.errors import InvalidAnswerError, NoAnswerError, RxAgentError
 from rxagent.events import ChatEvent, Finished, Retracted, RoundFinished, TextDelta
-from rxagent.messages import AssistantMessage
+from rxagent.messages import AssistantMessage, ToolCall
 from rxagent.operators import just
 from rxagent.responses import ChatResponse, FinishReason
 from rxagent.types import Operator
@@ -179,3 +179,49 @@ def test_an_error_of_the_stream_passes() -> None:
     for operator in (entity(Film), partials(Film), elements(Film), fields()):
         failing.pipe(operator).subscribe(on_error=errors.append)
     assert [str(error) for error in errors] == ["broken"] * 4
+
+
+def test_a_second_list_cannot_take_back_the_first_and_is_an_error() -> None:
+    draft = f'First {LIST}, better [{{"title": "Dune"}}]'
+    items, (error,) = seen(elements(Film), *streamed(draft))
+    assert items == [Film(title="Alien"), Film(title="Brazil")]
+    assert isinstance(error, InvalidAnswerError)
+    assert "several lists" in error.problem
+
+
+THOUGHTS = ("", "<think>maybe {}?</think>", "\n<think>\n[1] {}</think>\n\n")
+
+
+@pytest.mark.parametrize("thoughts", THOUGHTS)
+@pytest.mark.parametrize("size", [*range(1, 12), 100])
+def test_a_draft_among_thoughts_is_no_part_of_what_grows(
+    thoughts: str, size: int
+) -> None:
+    text = thoughts.format('{"title": "Brazil"}') + ALIEN
+    items, errors = seen(partials(Film), *streamed(text, size))
+    assert errors == []
+    values = [item.value for item in items if isinstance(item, Partial)]
+    assert values[-1] == json.loads(ALIEN)
+    assert all(begins(value, values[-1]) for value in values)
+
+
+def test_a_tag_within_the_answer_is_text() -> None:
+    text = '{"title": "<think>a</think>b"}'
+    items, _ = seen(fields(), *streamed(text, 3))
+    assert items == [JsonValue(path=("title",), value="<think>a</think>b")]
+
+
+def test_what_is_no_json_is_never_a_part_of_it() -> None:
+    text = '{"title": "Alien", "year": NaN}'
+    items, (error,) = seen(partials(Film), *streamed(text, 2))
+    assert isinstance(error, InvalidAnswerError)
+    assert isinstance(items[-1], Partial)
+    assert items[-1].value == {"title": "Alien"}
+
+
+def test_an_answer_of_calls_that_nobody_runs_is_no_answer() -> None:
+    message = AssistantMessage.of(ToolCall(id="c", name="search"))
+    end = Finished(response=ChatResponse(message=message, finish_reason="tool_calls"))
+    _, (error,) = seen(entity(Film), end)
+    assert isinstance(error, NoAnswerError)
+    assert "nobody runs them" in str(error)

@@ -231,9 +231,8 @@ def test_the_parser_is_replaceable() -> None:
         wanted.read("Alien")
     with pytest.raises(InvalidAnswerError, match="year is missing"):
         wanted.read("title: Alien")
-    assert output_type(output_type(Film), parse=read_yaml_like).read(
-        "title: Alien\nyear: 1979"
-    )
+    again = output_type(output_type(Film), parse=read_yaml_like)
+    assert again.parse is read_yaml_like
 
 
 @pytest.mark.parametrize("text", ["42", 'say {"a": 1}', "true"])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rxagent.wire.json_reader import JsonReader, JsonValue
 from tests.wire.test_partial import JSON, pieces
+from tests.wire.work import work_of
 
 
 def read(texts: list[str], *, depth: int = 2) -> tuple[list[JsonValue], bool]:
@@ -82,3 +83,13 @@ def test_a_comma_before_the_end_is_no_harm() -> None:
         [JsonValue(path=(), value={"a": [1, 2]})],
         False,
     )
+
+
+def test_work_does_not_grow_with_how_deep_it_is() -> None:
+    """What stands deeper than it reports costs what its text costs."""
+
+    def work(depth: int) -> int:
+        text = "[" * depth + "1," * 1000 + "1" + "]" * depth
+        return work_of(lambda: read(pieces(text, 20), depth=1))
+
+    assert work(2000) - work(1000) <= 1.1 * (work(1000) - work(0))

@@ -66,12 +66,48 @@ def test_a_reference_stands_alone() -> None:
         {"type": "object", "properties": {}, "allOf": []},
         {
             "type": "object",
+            "properties": {"a": {"type": ["object", "null"]}},
+        },
+        {
+            "type": "object",
+            "properties": {"a": {"type": "array", "uniqueItems": True}},
+        },
+        {
+            "type": "object",
             "properties": {"a": {"type": "object", "patternProperties": {}}},
         },
     ],
 )
 def test_what_the_strict_part_cannot_say_is_not_said(schema: dict[str, object]) -> None:
     assert strict_schema(schema) is None
+
+
+def test_an_object_that_may_be_null_is_closed_too() -> None:
+    inner = {"type": ["object", "null"], "properties": {"b": {"type": "null"}}}
+    strict = strict_schema({"type": "object", "properties": {"a": inner}})
+    assert strict is not None
+    closed = {**inner, "required": ["b"], "additionalProperties": False}
+    assert strict["properties"] == {"a": closed}
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+
+
+class Pet(BaseModel):
+    pet: Cat | Dog = Field(discriminator="kind")
+
+
+def test_members_of_a_union_that_are_told_apart_by_name_are_any_of_them() -> None:
+    strict = strict_schema(output_type(Pet).asked)
+    assert strict is not None
+    assert strict["properties"] == {
+        "pet": {"anyOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}]}
+    }
 
 
 VALUES = st.recursive(
