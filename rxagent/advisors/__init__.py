@@ -2,6 +2,7 @@
 
 from rxagent.advisors._by_spelling import Ranking, by_spelling
 from rxagent.advisors._log import log
+from rxagent.advisors._memory import memory
 from rxagent.advisors._re_reading import RE2, re_reading
 from rxagent.advisors._safeguard import REFUSAL, safeguard
 from rxagent.advisors._schema_tools import schema_tools
@@ -13,6 +14,7 @@ __all__ = [
     "Ranking",
     "by_spelling",
     "log",
+    "memory",
     "re_reading",
     "safeguard",
     "schema_tools",
