@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from rxagent.memory.healing import heal
+from rxagent.memory.turns import is_pinned, split_turns
 from rxagent.memory.windows import Window
 from rxagent.messages import Message, SystemMessage
 
@@ -49,12 +51,13 @@ def recall(
 
 
 def since_summary(history: Sequence[Message]) -> Sequence[Message]:
-    """The newest summary and what follows it, with the instructions before it."""
+    """The newest summary and what follows it; of what is older, what has to stay."""
     for place in range(len(history) - 1, 0, -1):
         if history[place].mark == "summary":
             before = history[:place]
-            kept = [m for m in before if isinstance(m, SystemMessage)]
-            return [*kept, *history[place:]]
+            system = [each for each in before if isinstance(each, SystemMessage)]
+            pinned = chain.from_iterable(filter(is_pinned, split_turns(before)))
+            return [*system, *pinned, *history[place:]]
     return history
 
 

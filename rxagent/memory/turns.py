@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from rxagent.messages import Message, SystemMessage, UserMessage
 
-__all__ = ["split_turns"]
+__all__ = ["is_pinned", "split_turns"]
 
 
 def split_turns(messages: Iterable[Message]) -> Iterator[tuple[Message, ...]]:
@@ -30,6 +30,11 @@ def split_turns(messages: Iterable[Message]) -> Iterator[tuple[Message, ...]]:
         turn.append(message)
     if turn:
         yield tuple(turn)
+
+
+def is_pinned(turn: Iterable[Message]) -> bool:
+    """Whether a message of ``turn`` is marked as one that is never left out."""
+    return any(each.mark == "pinned" for each in turn)
 
 
 def _ends_turn(last: Message) -> bool:

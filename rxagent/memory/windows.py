@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from rxagent.memory.tokens import CountTokens, estimate_tokens
-from rxagent.memory.turns import split_turns
+from rxagent.memory.turns import is_pinned, split_turns
 from rxagent.messages import Message, SystemMessage, UserMessage
 from rxagent.tools.rules import check_count
 
@@ -121,5 +121,5 @@ def newest(
 
 
 def is_kept(turn: tuple[Message, ...]) -> bool:
-    """Whether a message of ``turn`` is marked as one that is never left out."""
-    return any(each.mark in ("pinned", "summary") for each in turn)
+    """Whether ``turn`` stays, however old it is: it is pinned, or a summary."""
+    return is_pinned(turn) or any(each.mark == "summary" for each in turn)
