@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from rxagent.messages import (
     AssistantMessage,
     Message,
-    Opaque,
+    Reasoning,
     Refusal,
     SystemMessage,
     Text,
@@ -54,7 +54,7 @@ def heal(messages: Iterable[Message]) -> tuple[Message, ...]:
                     healed.append(message)
                     _add_results(message, healed, open_calls)
             case UserMessage():
-                if message.content:
+                if _says_something(message):
                     _answer_last(healed)
                     healed.append(message)
     _answer_last(healed)
@@ -89,10 +89,11 @@ def _answer_last(healed: list[Message]) -> None:
         healed.append(AssistantMessage(content=(text,), mark="interrupted"))
 
 
-def _says_something(message: AssistantMessage) -> bool:
+def _says_something(message: UserMessage | AssistantMessage) -> bool:
     """Whether any provider would be sent more than nothing."""
     return any(
-        isinstance(part, ToolCall | Opaque)
-        or (isinstance(part, Text | Refusal) and bool(part.text.strip()))
+        bool(part.text.strip())
+        if isinstance(part, Text | Refusal)
+        else not isinstance(part, Reasoning)
         for part in message.content
     )
