@@ -48,7 +48,7 @@ def test_the_prompts_instructions_come_first_and_replace_older_ones() -> None:
     assert texts(recall(history, [NOW])) == "old a A now"
     assert texts(recall(history, [NEW, NOW])) == "new a A now"
     assert texts(recall(history, [NOW, NEW])) == "new a A now"
-    two = [NEW, SystemMessage.of("more"), NOW]
+    two: list[Message] = [NEW, SystemMessage.of("more"), NOW]
     assert texts(recall(history, two)) == "new more a A now"
 
 
