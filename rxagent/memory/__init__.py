@@ -2,7 +2,9 @@
 
 from rxagent.memory._memory_store import MemoryStore
 from rxagent.memory._sqlite_store import SqliteStore
+from rxagent.memory.branches import fork, rollback
 from rxagent.memory.conversation import Conversation, ConversationInfo
+from rxagent.memory.lines import all_conversations, export_lines, import_lines
 from rxagent.memory.store import ConversationStore
 
 __all__ = [
@@ -11,4 +13,9 @@ __all__ = [
     "ConversationStore",
     "MemoryStore",
     "SqliteStore",
+    "all_conversations",
+    "export_lines",
+    "fork",
+    "import_lines",
+    "rollback",
 ]

@@ -56,4 +56,6 @@ def write_until_killed(path: str, turns: int, chance: random.Random) -> int:
 if __name__ == "__main__":
     chance = random.Random(7)
     for line in sys.stdin:
-        print(write_until_killed(sys.argv[1], int(line), chance), flush=True)
+        told = write_until_killed(sys.argv[1], int(line), chance)
+        sys.stdout.write(f"{told}\n")
+        sys.stdout.flush()
