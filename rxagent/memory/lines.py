@@ -69,14 +69,14 @@ def export_lines(store: ConversationStore) -> Observable[str]:
 
 
 def import_lines(
-    store: ConversationStore, lines: Iterable[str], *, overwrite: bool = False
+    store: ConversationStore, lines: Iterable[str | bytes], *, overwrite: bool = False
 ) -> Observable[Conversation]:
     """Store what `export_lines` has written.
 
     Args:
         store: Where the conversations go.
-        lines: With or without their ends; empty ones are passed over.  A file is read
-            line by line, for one subscription.
+        lines: With or without their ends, as text or UTF-8; empty ones are passed over.
+            A file is read line by line, for one subscription.
         overwrite: Whether a conversation that is there already is replaced.
 
     Returns:
@@ -104,12 +104,14 @@ def _line(conversation: Conversation) -> str:
     return f'{{"id":{name},"messages":{messages}}}'
 
 
-def _read(number: int, line: str) -> Conversation:
+def _read(number: int, line: str | bytes) -> Conversation:
     where = f"line {number}"
     try:
         read = json.loads(line)
     except ValueError as error:
         raise HistoryError(where, f"{error}; was it cut off?") from None
+    except RecursionError:
+        raise HistoryError(where, "its JSON is nested too deeply") from None
     if not isinstance(read, dict) or read.keys() != _MEMBERS:
         raise HistoryError(where, 'it is no {"id": ..., "messages": [...]}')
     if not isinstance(read["id"], str):

@@ -39,7 +39,7 @@ def test_a_store_comes_back_from_its_lines(tmp_path: Path) -> None:
     lines = list(block(export_lines(source)))
 
     with SqliteStore(tmp_path / "a.db") as target:
-        stored = list(block(import_lines(target, lines)))
+        stored = list(block(import_lines(target, [line.encode() for line in lines])))
 
         assert stored == [run(target.load(each)) for each in ("a\n", "empty", "ü")]
         assert stored[0].messages == EVERY_KIND
@@ -111,12 +111,13 @@ def test_a_reader_that_is_behind_is_waited_for() -> None:
     ("line", "says"),
     [
         ('{"id": "b", "messages": [{"role"', "line 2: .*cut off"),
+        ("[" * 100_000, "line 2: .*nested too deeply"),
         ("[]", 'line 2: it is no {"id"'),
         ('{"id": "b"}', 'line 2: it is no {"id"'),
         ('{"id": 1, "messages": []}', "line 2: its id is no text"),
         ('{"id": "b", "messages": [{"role": "robot"}]}', "line 2: 0: .*robot"),
     ],
-    ids=["cut off", "an array", "no messages", "a number", "a robot"],
+    ids=["cut off", "deep", "an array", "no messages", "a number", "a robot"],
 )
 def test_a_line_that_is_none_is_named_and_what_came_before_stays(
     line: str, says: str
