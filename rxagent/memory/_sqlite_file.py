@@ -128,9 +128,10 @@ class SqliteFile:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        connection.text_factory = bytes  # the JSON decoder takes no str as gladly
+        connection.text_factory = bytes  # which is what the JSON decoder wants
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA synchronous = FULL")
         if self._version(connection) < len(self._migrations):
             connection.execute("BEGIN IMMEDIATE")
             with connection:
