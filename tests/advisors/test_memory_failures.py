@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from pathlib import Path
 
 import pytest
 import reactivex
@@ -20,7 +21,7 @@ from rxagent.agent import Agent
 from rxagent.chain import after
 from rxagent.errors import GuardError, StoreError
 from rxagent.events import ChatEvent, Retracted, TextDelta
-from rxagent.memory import MemoryStore
+from rxagent.memory import MemoryStore, SqliteStore
 from rxagent.messages import Message, UserMessage
 from rxagent.operators import just
 from rxagent.requests import ChatRequest
@@ -254,6 +255,23 @@ def test_leaving_does_not_wait_for_a_write() -> None:
     store.signs.on_next(None)
 
     assert shown(stored(store)) == ["user a", "assistant par (interrupted)"]
+
+
+def test_a_turn_that_is_left_is_stored_though_its_loop_ends(tmp_path: Path) -> None:
+    """V-25: leaving a stream is often the last thing that a program does."""
+    reply = Reply(deltas=("par", "tial"), gap_s=60.0)
+
+    async def leave(agent: Agent) -> None:
+        async with aclosing(iterate(agent.stream("a"))) as events:
+            async for _ in events:
+                return
+
+    with SqliteStore(tmp_path / "chats.db") as store:
+        remembering = memory(store, on_failure="mark")
+        agent = Agent(ScriptedModel(reply), advisors=[remembering], context=ID)
+        asyncio.run(leave(agent))
+
+        assert shown(stored(store)) == ["user a", "assistant par (interrupted)"]
 
 
 @pytest.mark.parametrize("how", ["fails", "is left"])
