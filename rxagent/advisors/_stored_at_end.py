@@ -15,6 +15,7 @@ from reactivex.disposable import (
 from reactivex.scheduler import ImmediateScheduler
 
 from rxagent.advisors._turn_record import TurnRecord
+from rxagent.errors import StreamCancelledError
 from rxagent.events import ChatEvent, Finished
 from rxagent.messages import Message
 from rxagent.runtime import LoopScheduler, loop_for
@@ -83,7 +84,11 @@ def stored_at_end(
                 def stored() -> None:
                     observer.on_error(error)
 
-                end.store(record.broken(error), stored, not_stored)
+                if isinstance(error, StreamCancelledError):  # the loop is ending
+                    leave()
+                    stored()
+                else:
+                    end.store(record.broken(error), stored, not_stored)
 
             def leave() -> None:
                 kept = record.broken(None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -19,13 +19,13 @@ from rxagent.advisors import memory, tool_loop
 from rxagent.advisors._turn_record import OnFailure
 from rxagent.agent import Agent
 from rxagent.chain import after
-from rxagent.errors import GuardError, StoreError
+from rxagent.errors import GuardError, StoreError, StreamCancelledError
 from rxagent.events import ChatEvent, Retracted, TextDelta
 from rxagent.memory import MemoryStore, SqliteStore
 from rxagent.messages import Message, UserMessage
 from rxagent.operators import just
 from rxagent.requests import ChatRequest
-from rxagent.runtime import iterate
+from rxagent.runtime import from_async_iterable, iterate
 from rxagent.testing import Reply, ScriptedModel, tool_call
 from rxagent.tools import ToolContext, tool
 from tests.advisors.remembering import (
@@ -271,6 +271,28 @@ def test_a_turn_that_is_left_is_stored_though_its_loop_ends(tmp_path: Path) -> N
         agent = Agent(ScriptedModel(reply), advisors=[remembering], context=ID)
         asyncio.run(leave(agent))
 
+        assert shown(stored(store)) == ["user a", "assistant par (interrupted)"]
+
+
+def test_a_turn_whose_loop_ends_under_it_is_stored_too(tmp_path: Path) -> None:
+    async def endless() -> AsyncIterator[ChatEvent]:
+        yield TextDelta(text="par")
+        await asyncio.Event().wait()
+
+    def model(_: object) -> Observable[ChatEvent]:
+        return from_async_iterable(endless)
+
+    async def begin(agent: Agent, errors: list[Exception]) -> None:
+        begun = asyncio.Event()
+        agent.stream("a").subscribe(lambda _: begun.set(), errors.append)
+        await begun.wait()
+
+    errors: list[Exception] = []
+    with SqliteStore(tmp_path / "chats.db") as store:
+        remembering = memory(store, on_failure="mark")
+        asyncio.run(begin(Agent(model, advisors=[remembering], context=ID), errors))
+
+        assert [type(each) for each in errors] == [StreamCancelledError]
         assert shown(stored(store)) == ["user a", "assistant par (interrupted)"]
 
 
