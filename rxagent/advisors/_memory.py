@@ -27,8 +27,6 @@ from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
 from rxagent.types import Advisor, Exchange
 
-_ENDS = ("paused", "return_direct", "tool_limit")  # of a loop: its calls do not run on
-
 
 def memory(
     store: ConversationStore,
@@ -99,7 +97,7 @@ def memory(
             def told(event: Finished) -> Finished:
                 response = event.response
                 context = response.context | {key.name: request.context[key.name]}
-                if response.tool_calls and response.finish_reason not in _ENDS:
+                if _may_go_on(response):
                     context = context.set(HAND_OVER, HandOver(keep_end))
                 return replace(event, response=replace(response, context=context))
 
@@ -130,6 +128,13 @@ def _asked(request: ChatRequest, conversation: Conversation) -> ChatRequest:
         again = UserMessage(content=entry.content, mark=entry.mark)
         return replace(request, messages=(*request.messages[:-1], again))
     return request
+
+
+def _may_go_on(response: ChatResponse) -> bool:
+    """Whether a tool loop outside of the memory may run the calls of an answer."""
+    ends = ("paused", "return_direct", "tool_limit")  # which only a loop has
+    has_loop = response.offered is not None
+    return has_loop and bool(response.tool_calls) and response.finish_reason not in ends
 
 
 def _nothing(_: int) -> Observable[ChatEvent]:

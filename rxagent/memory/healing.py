@@ -49,14 +49,14 @@ def heal(messages: Iterable[Message]) -> tuple[Message, ...]:
                 places = open_calls.get(message.tool_call_id)
                 if places:
                     healed[places.popleft()] = message
-            case AssistantMessage():
-                if healed and _says_something(message):
-                    healed.append(message)
-                    _add_results(message, healed, open_calls)
-            case UserMessage():
-                if _says_something(message):
-                    _answer_last(healed)
-                    healed.append(message)
+            case AssistantMessage() if healed and _says_something(message):
+                healed.append(message)
+                _add_results(message, healed, open_calls)
+            case UserMessage() if _says_something(message):
+                _answer_last(healed)
+                healed.append(message)
+            case _:
+                pass
     _answer_last(healed)
     return (*([system] if system else []), *healed)
 

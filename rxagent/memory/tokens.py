@@ -7,9 +7,6 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from rxagent.messages import (
-    Audio,
-    File,
-    Image,
     Message,
     Opaque,
     Reasoning,
@@ -55,7 +52,7 @@ def estimate_tokens(message: Message) -> int:
                 tokens += _of_text(part.name + part.arguments)
             case Opaque():
                 tokens += _of_text(part.data)
-            case Image() | Audio() | File():
+            case _:  # a picture, a sound or a file
                 tokens += _PER_MEDIUM
     return tokens
 

@@ -200,6 +200,16 @@ def test_results_that_a_program_brings_are_stored() -> None:
     assert shown(stored(store))[2:] == ["tool x!", "assistant done"]
 
 
+def test_a_prompt_that_begins_the_answer_is_stored_with_its_question() -> None:
+    store, model = MemoryStore(), ScriptedModel("nce", "alone")
+    agent = Agent(model, advisors=[memory(store)], context=ID)
+
+    agent.call([UserMessage.of("a"), AssistantMessage.of("O")]).run()
+    agent.call([AssistantMessage.of("O")]).run()
+
+    assert shown(stored(store)) == ["user a", "assistant nce", "assistant alone"]
+
+
 @pytest.mark.parametrize("id_", [7, "7", UUID(int=7)])
 def test_an_id_of_any_type_reads_what_it_wrote(id_: object) -> None:
     """S001-31, S001-32."""
@@ -490,7 +500,10 @@ def test_calls_that_nobody_runs_do_not_matter() -> None:
     """An agent without a loop."""
     store = MemoryStore()
     agent = Agent(ScriptedModel(LOOK, "B"), advisors=[memory(store)], context=ID)
-    assert agent.call("a").run().tool_calls[0].name == "look"
+    response = agent.call("a").run()
     agent.call("b").run()
+
+    assert response.tool_calls[0].name == "look"
+    assert response.context == Context(ID)
 
     assert shown(stored(store))[0:2] == ["user a", "assistant let me see calls look"]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import reactivex
 from reactivex import Observable
 from reactivex.testing import TestScheduler
 from reactivex.testing.marbles import marbles_testing
@@ -22,7 +23,7 @@ from rxagent.runtime import Flow
 from rxagent.testing import Reply, ScriptedModel, assert_advisor_laws, tool_call
 from rxagent.types import Advisor
 from rxagent.usage import Usage
-from tests.advisors.remembering import ID, Watched, assert_valid, look, shown, stored
+from tests.advisors.remembering import ID, assert_valid, look, shown, stored
 from tests.marbles import Letters, comparable, drawn
 
 LOOK = Reply(calls=(tool_call("look", what="x"),))
@@ -223,9 +224,11 @@ def test_a_summary_that_cannot_be_stored_is_used_and_logged(
 
 
 def test_another_failure_of_a_store_is_the_error() -> None:
-    class Wrong(Watched):
+    """It is a fault of the program, and not of the store."""
+
+    class Wrong(MemoryStore):
         def load(self, conversation_id: str) -> Observable[Conversation]:
-            raise TypeError(conversation_id)
+            return reactivex.throw(TypeError(conversation_id))
 
     advisor = summing(ScriptedModel(SUMMARY), store=Wrong())
 

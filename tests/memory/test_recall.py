@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,7 +19,10 @@ from rxagent.messages import (
     ToolMessage,
     UserMessage,
 )
-from tests.memory.mutilated import HISTORIES
+from rxagent.requests import ChatRequest
+from rxagent.wire import AnthropicDialect, OpenAIChatDialect
+from tests.cases.invariants import check_invariants, neutral_messages
+from tests.memory.mutilated import HISTORIES, INVARIANTS
 from tests.test_laws import calls_made
 
 HISTORY: list[Message] = [UserMessage.of("a"), AssistantMessage.of("A")]
@@ -132,6 +136,27 @@ def test_nothing_is_sent_twice_and_the_prompt_is_last(
     assert len({*ids}) == len(ids)
     spoken = [each.id for each in prompt if each.role != "system"]
     assert ids[len(ids) - len(spoken) :] == spoken
+
+
+@given(HISTORIES, st.integers(1, 6), st.booleans())
+def test_whatever_is_cut_out_of_whatever_was_left_is_valid(
+    history: tuple[Message, ...], n: int, is_own: bool
+) -> None:
+    """S000-82: with a window of ours, and with one that cuts anywhere."""
+
+    def anywhere(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        return messages[-n:]
+
+    shown = recall(history, [NOW], window=last_messages(n) if is_own else anywhere)
+
+    assert shown[-1] is NOW
+    request = ChatRequest(messages=shown)
+    for protocol, dialect in (
+        ("openai-chat", OpenAIChatDialect()),
+        ("anthropic-messages", AnthropicDialect()),
+    ):
+        body = json.loads(dialect.encode(request, model="m", stream=True))
+        check_invariants(INVARIANTS, neutral_messages(body, protocol))
 
 
 @pytest.mark.parametrize("is_same", [True, False], ids=["one text", "other texts"])
