@@ -3,10 +3,12 @@
     python bench/memory.py
 
 A conversation of 1,000 and of 10,000 messages, in turns of two: loaded, and a turn
-appended to it.  "By hand" are the same rows in the same schema, with `json` for plain
-dictionaries, on one connection and no other thread.  CPU milliseconds of the whole
-process, best of several; an append waits for the disk besides.  The last column is how
-much ten times the history costs: 10 is linear, 1 does not depend on it.
+appended to it; then put in front of a prompt that holds all of it already, as the very
+messages or as equal ones of other ids.  "By hand" are the same rows in the same schema,
+with `json` for plain dictionaries, on one connection and no other thread.  CPU
+milliseconds of the whole process, best of several; an append waits for the disk, too.
+The last column is how much ten times the history costs: 10 is linear, 1 does not depend
+on it.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from rxagent import AssistantMessage, Message, UserMessage
 from rxagent.history import dump_messages
 from rxagent.memory import ConversationStore, MemoryStore, SqliteStore
 from rxagent.memory._sqlite_file import MIGRATIONS
+from rxagent.memory.recall import recall
 from rxagent.runtime import Flow
 
 SIZES = (1_000, 10_000)
@@ -109,6 +112,23 @@ def sqlite_times(path: Path, size: int) -> tuple[float, float]:
         return asyncio.run(store_times(store, size))
 
 
+def recall_times(size: int) -> tuple[float, float]:
+    def history() -> tuple[Message, ...]:
+        return tuple(
+            kind.of(f"message {number}")
+            for number in range(size // 2)
+            for kind in (UserMessage, AssistantMessage)
+        )
+
+    kept, same, question = history(), history(), UserMessage.of("And then?")
+    assert len(recall(kept, (*kept, question))) == size + 1
+    assert len(recall(kept, (*same, question))) == size + 1
+    return (
+        best(lambda: recall(kept, (*kept, question))),
+        best(lambda: recall(kept, (*same, question))),
+    )
+
+
 def row(what: str, costs: list[float]) -> None:
     small, large = costs
     print(f"{what:<26}{small:>10.2f}{large:>10.2f}{large / small:>8.1f}")
@@ -124,6 +144,9 @@ def main() -> None:
     for place, what in enumerate(("load", "append a turn")):
         for name, times in (("by hand", hand), ("sqlite", ours), ("memory", inside)):
             row(f"{what}, {name}", [each[place] for each in times])
+    recalled = [recall_times(size) for size in SIZES]
+    for place, what in enumerate(("by ids", "by an equal run")):
+        row(f"recall, {what}", [each[place] for each in recalled])
 
 
 if __name__ == "__main__":
