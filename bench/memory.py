@@ -3,11 +3,12 @@
     python bench/memory.py
 
 A conversation of 1,000 and of 10,000 messages, in turns of two: loaded, and a turn
-appended to it.  "By hand" are the same rows in the same schema, with `json` for plain
-dictionaries, on one connection and no other thread.  CPU milliseconds of the whole
-process, best of several; an append waits for the disk besides.  The last column is how
-much ten times the history costs: 10 is linear, 1 does not depend on it.  Before them,
-what an advisor does with it: heal it, and see whether the prompt holds it already.
+appended to it; then put in front of a prompt that holds all of it already, as the very
+messages or as equal ones of other ids.  "By hand" are the same rows in the same schema,
+with `json` for plain dictionaries, on one connection and no other thread.  CPU
+milliseconds of the whole process, best of several; an append waits for the disk, too.
+The last column is how much ten times the history costs: 10 is linear, 1 does not depend
+on it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 from rxagent import AssistantMessage, Message, UserMessage
@@ -34,7 +34,6 @@ TURN: tuple[Message, ...] = (
     UserMessage.of("What is the weather in Bern, and what shall I wear? " * 3),
     AssistantMessage.of("It is 12 degrees and it rains; take a coat. " * 10),
 )
-NEW: tuple[Message, ...] = (UserMessage.of("And tomorrow?"),)
 ROWS = tuple(json.loads(dump_messages(TURN)))
 
 
@@ -113,11 +112,21 @@ def sqlite_times(path: Path, size: int) -> tuple[float, float]:
         return asyncio.run(store_times(store, size))
 
 
-def recall_time(size: int, prompt: tuple[Message, ...]) -> float:
-    """Heal a history, and look for it in the prompt: by ids, and as a run."""
-    history = [replace(m, id=f"{m.role} {n}") for n in range(size // 2) for m in TURN]
-    asked = prompt if prompt is NEW else (*TURN * (size // 2), *NEW)
-    return best(lambda: recall(history, asked))
+def recall_times(size: int) -> tuple[float, float]:
+    def history() -> tuple[Message, ...]:
+        return tuple(
+            kind.of(f"message {number}")
+            for number in range(size // 2)
+            for kind in (UserMessage, AssistantMessage)
+        )
+
+    kept, same, question = history(), history(), UserMessage.of("And then?")
+    assert len(recall(kept, (*kept, question))) == size + 1
+    assert len(recall(kept, (*same, question))) == size + 1
+    return (
+        best(lambda: recall(kept, (*kept, question))),
+        best(lambda: recall(kept, (*same, question))),
+    )
 
 
 def row(what: str, costs: list[float]) -> None:
@@ -132,11 +141,12 @@ def main() -> None:
         hand = [hand_times(path / f"hand-{size}.db", size) for size in SIZES]
         ours = [sqlite_times(path / f"ours-{size}.db", size) for size in SIZES]
         inside = [asyncio.run(store_times(MemoryStore(), size)) for size in SIZES]
-    for what, prompt in (("the question", NEW), ("all of it again", TURN)):
-        row(f"put before {what}", [recall_time(size, prompt) for size in SIZES])
     for place, what in enumerate(("load", "append a turn")):
         for name, times in (("by hand", hand), ("sqlite", ours), ("memory", inside)):
             row(f"{what}, {name}", [each[place] for each in times])
+    recalled = [recall_times(size) for size in SIZES]
+    for place, what in enumerate(("by ids", "by an equal run")):
+        row(f"recall, {what}", [each[place] for each in recalled])
 
 
 if __name__ == "__main__":
