@@ -15,14 +15,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import Observable
 
-from rxagent import advisors, models, operators
+from rxagent import advisors, guards, models, operators
 from rxagent.advisors import log, re_reading, safeguard, schema_tools, tool_loop
 from rxagent.agent import Agent
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
+from rxagent.guards import (
+    EventGuard,
+    TextGuard,
+    by_line,
+    by_paragraph,
+    by_sentence,
+    cap_chars,
+    cap_tokens,
+    guard,
+    hold_release,
+    json_only,
+    smooth,
+    stop_on,
+    think_tags,
+)
 from rxagent.messages import AssistantMessage
 from rxagent.operators import (
     coalesce,
+    collect_text,
     concat_each,
     expand_rounds,
     fuse,
@@ -57,6 +73,21 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "tool_loop": tool_loop,
 }
 
+GUARDS: Mapping[str, Callable[[], TextGuard | EventGuard]] = {
+    "by_line": by_line,
+    "by_paragraph": by_paragraph,
+    "by_sentence": by_sentence,
+    "cap_chars": lambda: cap_chars(3),
+    "cap_tokens": lambda: cap_tokens(2),
+    "hold_release": lambda: hold_release(lambda _: None),
+    "json_only": json_only,
+    "smooth": smooth,
+    "stop_on": lambda: stop_on("lo"),
+    "think_tags": think_tags,
+}
+
+SHAPES = {"Channel", "EventGuard", "TextGuard", "guard"}  # and what lifts them
+
 RANKINGS = {"Ranking", "by_spelling"}  # what schema_tools takes
 
 _END = Finished(response=ChatResponse(message=AssistantMessage.of("ab")))
@@ -90,6 +121,7 @@ _Operator: TypeAlias = Callable[[Observable[Any]], Observable[Any]]
 
 OPERATORS: Mapping[str, Callable[[], _Operator]] = {
     "coalesce": lambda: coalesce(1),
+    "collect_text": collect_text,
     "concat_each": lambda: concat_each(_twice),
     "expand_rounds": lambda: _one_round,
     "fuse": lambda: fuse([transduce(_Doubles), transduce(_Doubles)]),
@@ -129,6 +161,7 @@ def names_of(catalogue: Any) -> set[str]:
 
 def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
     assert names_of(advisors) == set(ADVISORS) | RANKINGS
+    assert names_of(guards) == set(GUARDS) | SHAPES
     assert names_of(operators) == set(OPERATORS) | SOURCES
     assert names_of(models) == set(MODELS) | set(EMBEDDERS) | DOORS
 
@@ -235,6 +268,20 @@ def calls_made(run: Callable[[], object]) -> int:
     finally:
         sys.setprofile(before)
     return count
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_guard_holds_the_laws(name: str) -> None:
+    """Laws 1, 2, 5, 7, 8."""
+    assert_advisor_laws(guard(GUARDS[name]()))
+
+
+@pytest.mark.parametrize("name", GUARDS)
+@settings(max_examples=15)
+@given(reply=REPLIES)
+def test_a_guard_holds_the_laws_over_any_answer(name: str, reply: Reply) -> None:
+    """Laws 1, 2, 5."""
+    assert_advisor_laws(guard(GUARDS[name]()), reply=reply)
 
 
 @pytest.mark.parametrize("name", OPERATORS)

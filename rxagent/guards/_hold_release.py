@@ -22,7 +22,7 @@ _NAME = "hold_release"
 _log = logging.getLogger("rxagent.guards.hold_release")
 
 _Answer: TypeAlias = (
-    Verdict | None | Observable[Verdict | None] | Awaitable[Verdict | None]
+    Verdict | Observable[Verdict | None] | Awaitable[Verdict | None] | None
 )
 
 
@@ -79,13 +79,11 @@ def hold_release(
         return text or GuardError(_NAME, "has stopped the answer: it did not pass")
 
     def failed(error: Exception, _: object) -> Observable[Judged]:
-        kind = type(error).__name__
+        problem = f"its check failed ({type(error).__name__})"
         if on_failure == "pass":
-            _log.warning("a text passes, since its check failed (%s)", kind)
+            _log.warning("a text passes unchecked: %s", problem)
             return just(True)
-        stopped = GuardError(
-            _NAME, f"has stopped the answer: its check failed ({kind})"
-        )
+        stopped = GuardError(_NAME, f"has stopped the answer: {problem}")
         stopped.__cause__ = error
         return just(stopped)
 
