@@ -116,13 +116,16 @@ def test_void_text_is_told_apart_from_the_answer() -> None:
 
 
 def test_where_nothing_was_shown_nothing_is_void() -> None:
-    interim = [TextDelta(text="a"), RoundFinished(response=response("tool_calls"))]
+    interim: list[ChatEvent] = [
+        TextDelta(text="a"),
+        RoundFinished(response=response("tool_calls")),
+    ]
     assert "void" not in shown(Retracted(reason="a guard"))
     assert "void" not in shown(*interim, Retracted(reason="a guard"))
 
 
 def test_a_retracted_answer_without_another_one_is_an_empty_answer() -> None:
-    retracted = [TextDelta(text="a"), Retracted(reason="no")]
+    retracted: list[ChatEvent] = [TextDelta(text="a"), Retracted(reason="no")]
     last = shown(*retracted, Finished(response=response())).splitlines()[-1]
     assert last == "(the model answered without text)"
 

@@ -63,7 +63,7 @@ def now(guard: EventGuard, *events: ChatEvent) -> list[ChatEvent]:
 
 def played(
     guard: EventGuard,
-    events: Sequence[tuple[float, ChatEvent]],
+    events: Sequence[tuple[int, ChatEvent]],
     end: Any = None,
     *,
     scheduler: TestScheduler | None = None,

@@ -47,7 +47,7 @@ def later(verdict: bool | str | None, seconds: float = 30) -> Any:
 def test_nothing_is_seen_before_the_end_and_all_of_it_in_order_if_it_passes() -> None:
     """S002-21, S002-27."""
     asked: list[str] = []
-    events = [thought("hm"), text("a"), CALL, text("b")]
+    events: list[ChatEvent] = [thought("hm"), text("a"), CALL, text("b")]
 
     found, _ = played(
         hold_release(asked.append),
@@ -62,7 +62,7 @@ def test_nothing_is_seen_before_the_end_and_all_of_it_in_order_if_it_passes() ->
 
 @pytest.mark.parametrize("verdict", [None, True])
 def test_none_and_true_let_pass(verdict: bool | None) -> None:
-    events = [text("a"), thought("hm"), END]
+    events: list[ChatEvent] = [text("a"), thought("hm"), END]
     assert now(hold_release(lambda _: verdict), *events) == events
 
 
@@ -130,7 +130,7 @@ def test_an_error_drops_what_is_held_and_stops_the_check() -> None:
     asking: list[str] = []
     check = later(None)
 
-    def watched(said: str) -> Observable[bool | str | None]:
+    def watched(said: str) -> Any:
         return check(said).pipe(ops.finally_action(lambda: asking.append("stopped")))
 
     before, _ = played(hold_release(watched), [(1, text("a"))], failed(5, BROKEN))
@@ -147,7 +147,7 @@ def test_a_disposal_drops_what_is_held_and_stops_the_check() -> None:
     asking: list[str] = []
     check = later(None)
 
-    def watched(said: str) -> Observable[bool | str | None]:
+    def watched(said: str) -> Any:
         return check(said).pipe(ops.finally_action(lambda: asking.append("stopped")))
 
     found, source = played(
@@ -220,7 +220,9 @@ def test_a_verdict_on_another_thread_keeps_the_order() -> None:
     def check(_: str) -> Observable[None]:
         return just(None).pipe(ops.subscribe_on(NewThreadScheduler()))
 
-    rounds = [each for n in range(100) for each in (text(f"{n}"), ROUND)]
+    rounds: list[ChatEvent] = [
+        each for n in range(100) for each in (text(f"{n}"), ROUND)
+    ]
     flow = just(*rounds, text("x"), END).pipe(hold_release(check).operator)
 
     assert flow.pipe(ops.to_list()).run() == [*rounds, text("x"), END]
@@ -231,9 +233,10 @@ def test_a_flush_into_a_transform_that_stops_early_emits_no_more() -> None:
     ends: list[str] = []
     seen: list[ChatEvent] = []
 
-    just(text("a"), text("b"), text("c"), END).pipe(
-        hold_release(lambda _: None).operator, ops.take(1)
-    ).subscribe(seen.append, lambda _: ends.append("error"), lambda: ends.append("end"))
+    events: list[ChatEvent] = [text("a"), text("b"), text("c"), END]
+    just(*events).pipe(hold_release(lambda _: None).operator, ops.take(1)).subscribe(
+        seen.append, lambda _: ends.append("error"), lambda: ends.append("end")
+    )
 
     assert (seen, ends) == ([text("a")], ["end"])
 

@@ -74,11 +74,11 @@ def test_with_no_time_to_catch_up_the_end_brings_the_rest() -> None:
 
 def test_a_round_ends_in_time_and_the_next_one_has_its_own_pace() -> None:
     slow = smooth(chars_per_second=0.5, catch_up_s=2)
-    events = [
-        (1.0, text("one two")),
-        (2.0, ROUND),
-        (10.0, text("aa bb cc")),
-        (50.0, END),
+    events: list[tuple[int, ChatEvent]] = [
+        (1, text("one two")),
+        (2, ROUND),
+        (10, text("aa bb cc")),
+        (50, END),
     ]
 
     found, _ = played(slow, events)
@@ -138,7 +138,7 @@ def test_void_text_that_nobody_has_seen_is_never_seen() -> None:
     unknown: Any = object()
 
     found, _ = played(
-        slow, [*((1.0, each) for each in (*events, unknown, VOID)), (2, text("ff "))]
+        slow, [*((1, each) for each in (*events, unknown, VOID)), (2, text("ff "))]
     )
 
     assert joined(found) == "aa bb ccff"
@@ -149,7 +149,7 @@ def test_void_text_that_nobody_has_seen_is_never_seen() -> None:
 
 def test_there_is_one_timer_at_a_time_and_none_for_a_token() -> None:
     clock = Timers()
-    tokens = [(1.0, text("a ")) for _ in range(1000)]
+    tokens = [(1, text("a ")) for _ in range(1000)]
     played(smooth(chars_per_second=1000), tokens, scheduler=clock, disposed=60)
     of_the_source = len(tokens)
 
@@ -157,7 +157,7 @@ def test_there_is_one_timer_at_a_time_and_none_for_a_token() -> None:
 
 
 def test_without_a_clock_all_leaves_as_it_comes() -> None:
-    events = [text("one two three"), thought("hm"), END]
+    events: list[ChatEvent] = [text("one two three"), thought("hm"), END]
     assert now(smooth(chars_per_second=1), *events) == events
 
 
@@ -195,8 +195,8 @@ def test_no_pace_is_refused(pace: float, bound: float) -> None:
 def test_nothing_is_lost_and_the_order_is_kept(
     events: list[ChatEvent], gap: int
 ) -> None:
-    timed = [(1.0 + gap * n, each) for n, each in enumerate(events)]
-    end = 1.0 + gap * len(events)
+    timed = [(1 + gap * n, each) for n, each in enumerate(events)]
+    end = 1 + gap * len(events)
 
     found, _ = played(smooth(chars_per_second=0.5, catch_up_s=9), timed, completed(end))
 
