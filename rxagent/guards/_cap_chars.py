@@ -19,7 +19,7 @@ def cap_chars(max_chars: int, *, notice: str = "…") -> TextGuard:
 
         --a--b--c--(F,|)                  a = "Once", b = " upon a", c = " time"
         [ guard(cap_chars(6)) ]
-        -----------(x,F,|)                x = "Once u…"
+        -----x-----(F,|)                  x = "Once u…"
 
     The model's answer is read to its end, so the response, its usage and what a memory
     stores are whole.

@@ -21,7 +21,7 @@ def cap_tokens(
 
         --a--b--c--(F,|)                  a = "Once", b = " upon a", c = " time"
         [ guard(cap_tokens(2, count=words)) ]
-        -----a--x--(F,|)                  x = " upon…"; words counts each word as 1
+        -----x--y--(F,|)                  x = "Once upon", y = "…"; words counts 1 each
 
     Whole words leave, so a word is held until its end is seen.  The model's answer is
     read to its end, so the response, its usage and what a memory stores are whole; to

@@ -37,7 +37,7 @@ def hold_release(
 
     ::
 
-        --a--b--F---|                     check takes two frames, and says None of ab
+        --a--b--(F,|)                     check takes two frames, and says None of ab
         [ guard(hold_release(check)) ]
         ----------(a,b,F,|)
 
