@@ -1,5 +1,6 @@
 """Guards: what happens to the text of an answer before it is delivered."""
 
+from rxagent.guards._block import block
 from rxagent.guards._by_line import by_line
 from rxagent.guards._by_paragraph import by_paragraph
 from rxagent.guards._by_sentence import by_sentence
@@ -9,6 +10,9 @@ from rxagent.guards._event_guard import EventGuard
 from rxagent.guards._guard import guard
 from rxagent.guards._hold_release import hold_release
 from rxagent.guards._json_only import json_only
+from rxagent.guards._match import Match
+from rxagent.guards._pattern import Pattern
+from rxagent.guards._redact import redact
 from rxagent.guards._smooth import smooth
 from rxagent.guards._stop_on import stop_on
 from rxagent.guards._text_guard import Channel, TextGuard
@@ -17,7 +21,10 @@ from rxagent.guards._think_tags import think_tags
 __all__ = [
     "Channel",
     "EventGuard",
+    "Match",
+    "Pattern",
     "TextGuard",
+    "block",
     "by_line",
     "by_paragraph",
     "by_sentence",
@@ -26,6 +33,7 @@ __all__ = [
     "guard",
     "hold_release",
     "json_only",
+    "redact",
     "smooth",
     "stop_on",
     "think_tags",
