@@ -23,6 +23,7 @@ from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.guards import (
     EventGuard,
     TextGuard,
+    block,
     by_line,
     by_paragraph,
     by_sentence,
@@ -31,6 +32,7 @@ from rxagent.guards import (
     guard,
     hold_release,
     json_only,
+    redact,
     smooth,
     stop_on,
     think_tags,
@@ -74,6 +76,7 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
 }
 
 GUARDS: Mapping[str, Callable[[], TextGuard | EventGuard]] = {
+    "block": lambda: block("never said"),
     "by_line": by_line,
     "by_paragraph": by_paragraph,
     "by_sentence": by_sentence,
@@ -81,12 +84,13 @@ GUARDS: Mapping[str, Callable[[], TextGuard | EventGuard]] = {
     "cap_tokens": lambda: cap_tokens(2),
     "hold_release": lambda: hold_release(lambda _: None),
     "json_only": json_only,
+    "redact": lambda: redact("l+"),
     "smooth": smooth,
     "stop_on": lambda: stop_on("lo"),
     "think_tags": think_tags,
 }
 
-SHAPES = {"Channel", "EventGuard", "TextGuard", "guard"}  # and what lifts them
+SHAPES = {"Channel", "EventGuard", "Match", "Pattern", "TextGuard", "guard"}
 
 RANKINGS = {"Ranking", "by_spelling"}  # what schema_tools takes
 

@@ -121,7 +121,7 @@ def test_an_error_arrives_and_the_rest_is_dropped(case: Ends) -> None:
 @by_guard
 def test_a_disposal_drops_the_rest(case: Ends) -> None:
     """S002-7."""
-    events = [text(case.text), END]
+    events: list[ChatEvent] = [text(case.text), END]
     found = seen(case.guard, events, completed(60), disposed=10.5)
 
     assert said(found) == case.before
@@ -130,7 +130,7 @@ def test_a_disposal_drops_the_rest(case: Ends) -> None:
 @by_guard
 def test_each_round_starts_anew(case: Ends) -> None:
     """S002-9."""
-    events = [text(case.text), ROUND, text(case.text), END]
+    events: list[ChatEvent] = [text(case.text), ROUND, text(case.text), END]
     found = seen(case.guard, events, completed(900))
 
     assert said(found) == 2 * (case.before + case.rest)
