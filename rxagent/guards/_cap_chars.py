@@ -72,6 +72,8 @@ class _FirstChars:
             return ()
         before, held = self._seen, self.held
         self._seen += len(text)
+        if self._seen <= self._base:
+            return (text,)
         self._window += text[max(0, self._base - before) :]
         if self._seen <= self._free:
             return (text,)

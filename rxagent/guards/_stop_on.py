@@ -121,10 +121,12 @@ def _nothing(rule: Rule, found: Found) -> str:
 class _UntilLiteral:
     """Holds the text from the first place where one of the literals may begin."""
 
-    __slots__ = ("_literals", "_rest", "is_done")
+    __slots__ = ("_literals", "_may_begin", "_rest", "is_done")
 
     def __init__(self, literals: Sequence[str]) -> None:
         self._literals = literals
+        firsts = "".join(each[0] for each in literals)
+        self._may_begin = re.compile(f"[{re.escape(firsts)}]").search
         self._rest = ""
         self.is_done = False
 
@@ -135,6 +137,8 @@ class _UntilLiteral:
     def feed(self, text: str, /) -> Sequence[str]:
         if self.is_done:
             return ()
+        if not self._rest and self._may_begin(text) is None:
+            return (text,) if text else ()
         text = self._rest + text
         found = self._first(text)
         cut = min(found, self._open(text))

@@ -41,7 +41,7 @@ class Words:
         start = 0
         while found := _WORD.match(text, start):
             end = found.end()
-            while end < len(text) and boundary(text, end) < end:
+            while text[end : end + 1] not in ("", " ") and _is_within(text, start, end):
                 end += 1
             if end == len(text):
                 break
@@ -54,3 +54,9 @@ class Words:
         """Return the last word."""
         rest, self._rest = self._rest, ""
         return (rest,) if rest else ()
+
+
+def _is_within(text: str, start: int, end: int) -> bool:
+    """Whether a word that ends at ``end`` would end within a character."""
+    length = end - start
+    return boundary(text[start : end + 1], length) < length

@@ -17,7 +17,7 @@ from rxagent.agent import Agent
 from rxagent.chain import around
 from rxagent.errors import ConfigurationError, GuardError
 from rxagent.events import ChatEvent, Finished, TextDelta
-from rxagent.guards import guard, hold_release
+from rxagent.guards import cap_chars, guard, hold_release
 from rxagent.messages import UserMessage
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
@@ -251,6 +251,18 @@ def test_the_response_is_what_the_model_said() -> None:
     assert isinstance(end, Finished)
     assert end.response.text == "bad"
     assert agent.call("hi").run().text == "bad"
+
+
+def test_it_checks_what_the_guards_before_it_let_out() -> None:
+    """S002-8."""
+    asked: list[str] = []
+    holding, short = hold_release(asked.append), cap_chars(3)
+
+    for guards in ((short, holding), (holding, short)):
+        agent = Agent(ScriptedModel("Hello"), advisors=[guard(*guards)])
+        assert list(agent.stream("hi").text()) == ["Hel…"]
+
+    assert asked == ["Hel…", "Hello"]
 
 
 def test_tools_wait_for_the_check_and_false_keeps_them_from_running() -> None:
