@@ -9,20 +9,27 @@ from rxagent.messages import AssistantMessage
 from rxagent.operators import just
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, Limit
+from rxagent.usage import Usage
 
 __all__ = ["blocked"]
 
 
 def blocked(
-    request: ChatRequest, *, by: str, text: str, limit: Limit | None = None
+    request: ChatRequest,
+    *,
+    by: str,
+    text: str,
+    limit: Limit | None = None,
+    usage: Usage | None = None,
 ) -> Observable[ChatEvent]:
-    """Answer ``request`` with ``text``, as a turn that costs and stores nothing.
+    """Answer ``request`` with ``text``, as a turn that stores nothing.
 
     Args:
         request: Its context comes back.
         by: Who blocks it.
         text: What to say.
         limit: The limit that it breaks, if it does.
+        usage: What a model has cost before; by default none was asked.
     """
     response = ChatResponse(
         message=AssistantMessage.of(text),
@@ -30,6 +37,7 @@ def blocked(
         blocked_by=by,
         context=request.context,
         limit=limit,
+        usage=usage or Usage(),
     )
     return just(
         TextDelta(text=text, origin=request.origin),
