@@ -39,8 +39,8 @@ def hold_until(
     ::
 
         --q---------------|
-        [ hold_until(check) ]             inner answers --a--b--F|, and check(q) is True
-        ------(a,b)-F-----|               after four frames
+        [ hold_until(check) ]             inner answers --a--b--------F|, and check(q)
+        --------(a,b)---F-|               says True after six frames
 
     The check races the answer, so a request that may pass loses no time.  What comes
     before the verdict is held; behind it the rest flows as it comes.  A request that

@@ -9,8 +9,8 @@ from rxagent.guards._named_guard import NamedGuard
 from rxagent.guards._text_guard import TextGuard
 
 
-def by_chars(count: int) -> TextGuard:
-    """Deliver pieces of ``count`` characters, however the text is cut.
+def by_chars(size: int) -> TextGuard:
+    """Deliver pieces of ``size`` characters, however the text is cut.
 
     ::
 
@@ -19,29 +19,27 @@ def by_chars(count: int) -> TextGuard:
         --x--y--(z,F,|)                   x = "ab", y = "cd", z = "e"
 
     Args:
-        count: Of each piece but the last.
+        size: Of each piece but the last.
 
     Returns:
         A text guard.  The last piece leaves at the end of the text; an error and a
         disposal drop it.
 
     Raises:
-        ConfigurationError: At the call, if ``count`` is less than 1.
+        ConfigurationError: At the call, if ``size`` is less than 1.
     """
-    if count < 1:
-        raise ConfigurationError(f"by_chars takes 1 character or more, got {count}")
-    return NamedGuard(
-        name="by_chars", make=partial(_Pieces, count), settings=str(count)
-    )
+    if size < 1:
+        raise ConfigurationError(f"by_chars takes 1 character or more, got {size}")
+    return NamedGuard(name="by_chars", make=partial(_Pieces, size), settings=str(size))
 
 
 class _Pieces:
     """Holds the piece that is not whole."""
 
-    __slots__ = ("_count", "_piece")
+    __slots__ = ("_piece", "_size")
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, size: int) -> None:
+        self._size = size
         self._piece = HeldText()
 
     @property
@@ -51,7 +49,7 @@ class _Pieces:
     def feed(self, text: str, /) -> Sequence[str]:
         whole: list[str] = []
         start = 0
-        while (room := self._count - self._piece.length) <= len(text) - start:
+        while (room := self._size - self._piece.length) <= len(text) - start:
             self._piece.add(text[start : start + room])
             whole += self._piece.take()
             start += room

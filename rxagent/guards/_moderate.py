@@ -12,10 +12,10 @@ from rxagent.errors import ConfigurationError, GuardError
 from rxagent.events import ChatEvent
 from rxagent.guards._by_sentence import by_sentence
 from rxagent.guards._event_guard import EventGuard
+from rxagent.guards._seconds import Seconds
 from rxagent.guards._text_guard import TextGuard
 from rxagent.guards.moderation import Moderation, Plan
 from rxagent.guards.verdicts import Answer, OnFailure, Verdict, verdict_of
-from rxagent.guards.windows import Seconds
 from rxagent.operators import just
 from rxagent.tools.rules import check_seconds
 
@@ -42,9 +42,9 @@ def moderate(
 
     ::
 
-        --a--b-----c-----(F,|)            a, b, c = a sentence each; check takes three
-        [ guard(moderate(check)) ]        frames, and does not let c pass
-        -----a--b-----#
+        --a--b--c--------(F,|)            a, b, c = a sentence each, whose end is seen
+        [ guard(moderate(check)) ]        with the next one; check takes three frames,
+        --------a--#                      and does not let b pass
 
     Checks run beside the stream, several at once.  Text goes out in its order.  The
     first window that does not pass ends the stream with a `GuardError`, closes the

@@ -20,10 +20,11 @@ from rxagent.events import (
     RoundFinished,
     TextDelta,
 )
+from rxagent.guards._seconds import Seconds
 from rxagent.guards._text_guard import TextGuard
 from rxagent.guards.line import Line
 from rxagent.guards.live import Live
-from rxagent.guards.windows import Seconds, Window, Windows
+from rxagent.guards.windows import Window, Windows
 from rxagent.operators._clock import clock_of
 
 __all__ = ["Moderation", "Plan"]

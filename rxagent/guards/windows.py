@@ -4,28 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from rxagent.events import ChatEvent, TextDelta
 from rxagent.guards._text_guard import TextGuard
-from rxagent.tools.rules import check_seconds
 
-__all__ = ["Seconds", "Window", "Windows"]
-
-
-@dataclass(frozen=True, slots=True)
-class Seconds:
-    """A window for each ``seconds`` of text, from its first character on.
-
-    Args:
-        seconds: On the scheduler of the subscription.
-    """
-
-    seconds: float
-
-    def __post_init__(self) -> None:
-        check_seconds("Seconds", self.seconds, or_none=False)
+__all__ = ["Window", "Windows"]
 
 
 class Window(NamedTuple):
