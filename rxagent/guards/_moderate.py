@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, TypeAlias
 
 from reactivex import Observable, abc
-from reactivex import operators as ops
 
 from rxagent.choices import check_callable, check_choice
 from rxagent.errors import ConfigurationError, GuardError
@@ -16,7 +16,6 @@ from rxagent.guards._seconds import Seconds
 from rxagent.guards._text_guard import TextGuard
 from rxagent.guards.moderation import Moderation, Plan
 from rxagent.guards.verdicts import Answer, OnFailure, Verdict, verdict_of
-from rxagent.operators import just
 from rxagent.tools.rules import check_seconds
 
 _NAME = "moderate"
@@ -95,31 +94,30 @@ def moderate(
             f"max_concurrency must be 1 check or more, got {max_concurrency}"
         )
 
-    def judged(verdict: Verdict) -> GuardError | None:
-        if verdict is True:
+    def judge(said: Verdict | Exception) -> GuardError | None:
+        if isinstance(said, Exception):
+            return failed(said)
+        if said is True:
             return None
-        why = f": {verdict}" if verdict else ""
+        why = f": {said}" if said else ""
         return GuardError(_NAME, f"has stopped the answer{why}")
 
-    def failed(error: Exception, _: object) -> Observable[GuardError | None]:
+    def failed(error: Exception) -> GuardError | None:
         kind = type(error).__name__
         if on_failure == "pass":
             _log.warning(
                 "moderate lets a text pass: its check failed (%s)", kind, exc_info=error
             )
-            return just(None)
+            return None
         stopped = GuardError(
             _NAME, f"has stopped the answer, since a check failed ({kind})"
         )
         stopped.__cause__ = error
-        return just(stopped)
-
-    def ask(text: str) -> Observable[GuardError | None]:
-        verdict = verdict_of(check, text, timeout_s=timeout_s)
-        return verdict.pipe(ops.map(judged), ops.catch(failed))
+        return stopped
 
     plan = Plan(
-        ask=ask,
+        ask=partial(verdict_of, check, timeout_s=timeout_s),
+        judge=judge,
         window=window,
         overlap=overlap,
         max_concurrency=max_concurrency,

@@ -12,6 +12,7 @@ from reactivex import Observable, abc
 from reactivex.disposable import CompositeDisposable, SingleAssignmentDisposable
 
 from rxagent.events import ChatEvent
+from rxagent.guards.verdicts import Verdict
 
 __all__ = ["Line"]
 
@@ -44,7 +45,9 @@ class Line:
     ``is_over`` holds the lock.
 
     Args:
-        ask: Emits what is wrong with a text, ``None`` if nothing, or fails.
+        ask: Emits the verdict on a text, or fails.
+        judge: The error of a text by its verdict, or by the failure of its check;
+            ``None`` if it passes.
         observer: Gets what is released; the error of a text that does not pass, when
             all before it is out; and completion, when `close` was called and all is.
         stop: Called once, as soon as a text does not pass, wherever it stands.
@@ -55,7 +58,8 @@ class Line:
 
     def __init__(
         self,
-        ask: Callable[[str], Observable[Exception | None]],
+        ask: Callable[[str], Observable[Verdict]],
+        judge: Callable[[Verdict | Exception], Exception | None],
         observer: abc.ObserverBase[ChatEvent],
         *,
         stop: Callable[[], None],
@@ -69,6 +73,7 @@ class Line:
         self.is_over = False
         """It takes no more: a text has not passed, or all was dropped."""
         self._ask = ask
+        self._judge = judge
         self._observer = observer
         self._stop = stop
         self._max_concurrency = max_concurrency
@@ -142,15 +147,15 @@ class Line:
             scheduler=self._scheduler,
         )
 
-    def _settle(self, place: _Place, error: Exception | None) -> None:
+    def _settle(self, place: _Place, said: Verdict | Exception) -> None:
         with self.lock:
             if place.is_settled or self.running.is_disposed:
                 return  # a verdict that comes too late
             place.is_settled = True
-            place.error = error
+            place.error = self._judge(said)
             self._asked -= 1
             self.running.remove(place.asking)
-            if error is not None:
+            if place.error is not None:
                 self._end_at(place)
             self._advance()
 

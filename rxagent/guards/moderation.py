@@ -24,6 +24,7 @@ from rxagent.guards._seconds import Seconds
 from rxagent.guards._text_guard import TextGuard
 from rxagent.guards.line import Line
 from rxagent.guards.live import Live
+from rxagent.guards.verdicts import Verdict
 from rxagent.guards.windows import Window, Windows
 from rxagent.operators._clock import clock_of
 
@@ -37,7 +38,9 @@ class Plan:
     """See `moderate`.
 
     Args:
-        ask: Emits what is wrong with a text, ``None`` if nothing.
+        ask: Emits the verdict on a text, or fails.
+        judge: The error of a text by its verdict, or by the failure of its check;
+            ``None`` if it passes.
         window: What is checked at a time.
         overlap: Characters before a window that its check sees, too.
         max_concurrency: Checks that run at once.
@@ -45,7 +48,8 @@ class Plan:
         final_check: The whole text is checked, too.
     """
 
-    ask: Callable[[str], Observable[Exception | None]]
+    ask: Callable[[str], Observable[Verdict]]
+    judge: Callable[[Verdict | Exception], Exception | None]
     window: TextGuard | Seconds
     overlap: int
     max_concurrency: int
@@ -89,6 +93,7 @@ class Moderation:
         self._live = Live(observer)
         self._line = Line(
             plan.ask,
+            plan.judge,
             Observer(
                 observer.on_next,
                 self._live.retract if plan.is_live else observer.on_error,

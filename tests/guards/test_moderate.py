@@ -37,7 +37,13 @@ from rxagent.guards import (
     moderate,
 )
 from rxagent.operators import just
-from rxagent.testing import Reply, ScriptedModel, assert_operator_laws, tool_call
+from rxagent.testing import (
+    Reply,
+    ScriptedModel,
+    assert_operator_laws,
+    every_cut,
+    tool_call,
+)
 from rxagent.tools import tool
 from tests.guards.judge import Judge, end, play, round_end, text, texts_of
 from tests.marbles import Letters, comparable, drawn
@@ -647,6 +653,19 @@ def test_a_thousand_streams_at_once_do_not_mix(time: TestScheduler) -> None:
             assert [type(each) for each in found] == [GuardError]
         else:
             assert found == [text(said), text(said), end(said * 2)]
+
+
+def test_a_check_of_each_sentence_at_every_cut() -> None:
+    """The handed case guard-moderation-of-partial-text."""
+    for pieces in every_cut("All fine here. Bad thing. More."):
+        time = TestScheduler()
+        judge = Judge(time, "Bad thing.", takes=50)
+        said = [(n, text(piece)) for n, piece in enumerate(pieces, start=1)]
+
+        played = play(time, patient(judge), *said, (40, end("...")))
+
+        assert played.text == "All fine here. "
+        assert played.error is not None
 
 
 # Laws
