@@ -10,11 +10,14 @@ from rxagent.guards._cap_chars import cap_chars
 from rxagent.guards._cap_tokens import cap_tokens
 from rxagent.guards._event_guard import EventGuard
 from rxagent.guards._guard import guard
+from rxagent.guards._hold_release import hold_release
 from rxagent.guards._json_only import json_only
 from rxagent.guards._moderate import moderate
 from rxagent.guards._seconds import Seconds
+from rxagent.guards._smooth import smooth
 from rxagent.guards._stop_on import stop_on
 from rxagent.guards._text_guard import Channel, TextGuard
+from rxagent.guards._think_tags import think_tags
 
 __all__ = [
     "Channel",
@@ -30,7 +33,10 @@ __all__ = [
     "cap_chars",
     "cap_tokens",
     "guard",
+    "hold_release",
     "json_only",
     "moderate",
+    "smooth",
     "stop_on",
+    "think_tags",
 ]

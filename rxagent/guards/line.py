@@ -171,8 +171,6 @@ class Line:
             self._stop()
 
     def _forget(self, place: _Place) -> None:
-        if not place.is_settled and place not in self._unasked:
-            self._asked -= 1
         place.is_settled = True
         self.running.remove(place.asking)
 
