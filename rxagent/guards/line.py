@@ -98,10 +98,6 @@ class Line:
             self._unasked.append(place)
         self._advance()
 
-    def wait(self, event: ChatEvent) -> None:
-        """Let ``event`` wait for all before; something is."""
-        self._places[-1].events.append(event)
-
     def close(self) -> None:
         """Nothing comes any more."""
         self._is_closed = True

@@ -145,10 +145,9 @@ class Moderation:
     def _deliver(self, event: ChatEvent) -> None:
         if self._end_waits:
             with self._line.lock:
+                self._line.push("", (event,))
                 self._end_waits = not self._line.is_empty
-                if self._end_waits:
-                    self._line.wait(event)
-        if not self._end_waits:
+        else:
             self._live.emit(event)
         if isinstance(event, TextDelta) and event.text:
             self._cut(event)
@@ -179,10 +178,8 @@ class Moderation:
         with line.lock:
             if windows.is_open:
                 windows.hold(event)
-            elif line.is_empty:
-                self._observer.on_next(event)
             else:
-                line.wait(event)
+                line.push("", (event,))
 
     def _end(self, event: Finished | RoundFinished | Retracted | None) -> None:
         """End a text; ``event`` waits for the checks."""
@@ -210,8 +207,7 @@ class Moderation:
 
     def _run_out(self, *_: object) -> None:
         with self._line.lock:
-            if self._is_timed and not self._line.is_over:
-                self._push([self._windows.close()])
-                self._is_timed = False
-                if self._windows.is_open:  # by another thread, meanwhile
-                    self._start_timer()
+            self._push([self._windows.close()])
+            self._is_timed = False
+            if self._windows.is_open:  # again, meanwhile
+                self._start_timer()

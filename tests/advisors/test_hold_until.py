@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import reactivex
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reactivex import Observable
+from reactivex import Observable, Subject, abc
 from reactivex import operators as ops
+from reactivex.disposable import Disposable
 from reactivex.scheduler import NewThreadScheduler
 from reactivex.testing import ReactiveTest, TestScheduler
 from reactivex.testing.marbles import marbles_testing
@@ -143,6 +145,45 @@ def test_an_error_of_the_model_passes_at_once_without_what_is_held(
         time, hold_until(says(True, after=25)), ANSWER[0], on_error(20, broken)
     )
     assert found == [on_error(220, broken)]
+
+
+def rude(*steps: Callable[[abc.ObserverBase[ChatEvent]], object]) -> Any:
+    """A model that does not notice that it was left, as it emits while subscribing."""
+
+    def subscribe(
+        observer: abc.ObserverBase[ChatEvent], _: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        for step in steps:
+            step(observer)
+        return Disposable()
+
+    return lambda _: Observable(subscribe)
+
+
+@pytest.mark.parametrize("ends", [on_error, on_completed])
+def test_what_a_model_emits_after_it_was_left_is_not_heard(ends: Any) -> None:
+    verdict = Subject[bool]()
+    model = rude(
+        lambda it: it.on_next(text("a")),
+        lambda _: verdict.on_next(False),
+        lambda it: it.on_next(text("b")),
+        lambda it: it.on_error(OSError()) if ends is on_error else it.on_completed(),
+    )
+    seen: list[Any] = []
+    just(ASKED).pipe(hold_until(lambda _: verdict)(model)).subscribe(
+        seen.append, seen.append
+    )
+    assert seen == refused(REFUSAL, Usage(requests=1, sure=False))
+
+
+def test_a_verdict_after_the_error_of_the_model_is_not_heard() -> None:
+    verdict, broken = Subject[bool](), OSError("broken")
+    model = rude(lambda it: it.on_error(broken), lambda _: verdict.on_next(False))
+    seen: list[Any] = []
+    just(ASKED).pipe(hold_until(lambda _: verdict)(model)).subscribe(
+        seen.append, seen.append
+    )
+    assert seen == [broken]
 
 
 BROKEN: dict[str, Any] = {

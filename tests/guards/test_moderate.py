@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 import reactivex
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reactivex import Observable, Subject
+from reactivex import Observable, Observer, Subject, abc
 from reactivex import operators as ops
+from reactivex.disposable import Disposable
 from reactivex.scheduler import NewThreadScheduler
 from reactivex.testing import ReactiveTest, TestScheduler
 from reactivex.testing.marbles import marbles_testing
@@ -33,13 +35,18 @@ from rxagent.guards import (
     Seconds,
     by_chars,
     by_paragraph,
+    by_sentence,
     guard,
     moderate,
 )
+from rxagent.guards.line import Line
+from rxagent.guards.live import Live
+from rxagent.guards.verdicts import Answer
 from rxagent.operators import just
 from rxagent.testing import (
     Reply,
     ScriptedModel,
+    assert_advisor_laws,
     assert_operator_laws,
     every_cut,
     tool_call,
@@ -398,6 +405,58 @@ def test_an_error_of_the_window_is_the_error_of_the_stream(time: TestScheduler) 
         assert str(played.error[1]) == at
 
 
+def test_what_a_source_emits_after_it_was_left_is_not_heard() -> None:
+    def subscribe(
+        observer: abc.ObserverBase[ChatEvent], _: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        observer.on_next(text("bad"))
+        observer.on_next(text("more"))
+        observer.on_error(OSError())
+        return Disposable()
+
+    seen: list[Any] = []
+    plan = moderate(lambda _: False, window=by_chars(3))
+    plan.operator(Observable(subscribe)).subscribe(seen.append, seen.append)
+    assert [type(each) for each in seen] == [GuardError]
+
+
+def test_a_source_may_fail_while_what_has_passed_goes_out() -> None:
+    source, verdict, broken = Subject[ChatEvent](), Subject[bool](), OSError("broken")
+    plan = moderate(lambda _: verdict, window=by_chars(1), final_check=False)
+    seen: list[Any] = []
+
+    def show(event: ChatEvent) -> None:
+        seen.append(event)
+        source.on_error(broken)
+
+    source.pipe(plan.operator).subscribe(show, seen.append)
+    source.on_next(text("ab"))
+    verdict.on_next(True)
+    assert seen == [text("a"), broken]
+
+
+def test_the_first_verdict_on_a_text_counts() -> None:
+    def twice(
+        observer: abc.ObserverBase[bool], _: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        observer.on_next(True)
+        observer.on_next(False)
+        return Disposable()
+
+    seen: list[Any] = []
+    line = Line(
+        lambda _: Observable(twice),
+        lambda said: None if said is True else ValueError(said),
+        Observer(seen.append, seen.append),
+        stop=lambda: None,
+        max_concurrency=1,
+        at_once=False,
+        scheduler=None,
+    )
+    line.push("a", (text("a"),))
+    assert seen == [text("a")]
+
+
 # Live
 
 
@@ -478,6 +537,15 @@ def test_a_verdict_out_of_the_very_piece_that_goes_out_retracts_it_after() -> No
     assert len(seen) == 4
 
 
+def test_nothing_goes_out_after_a_retraction() -> None:
+    seen: list[Any] = []
+    live, error = Live(Observer(seen.append, seen.append)), ValueError("bad")
+    live.emit(text("a"))
+    live.retract(error)
+    live.emit(text("b"))
+    assert seen == [text("a"), Retracted(reason="bad"), error]
+
+
 # Windows of seconds
 
 
@@ -505,6 +573,24 @@ def test_a_window_of_seconds_ends_with_its_text(time: TestScheduler) -> None:
     played = play(time, plan, (10, text("a")), (15, CALL), (20, end()), disposed=2000)
     assert judge.runs == [("a", 220, 250)]
     assert [event for _, event in played.events] == [text("a"), CALL, end()]
+
+
+def test_text_that_comes_while_a_window_goes_out_begins_the_next_one(
+    time: TestScheduler,
+) -> None:
+    source = Subject[ChatEvent]()
+    seen: list[Any] = []
+
+    def show(event: ChatEvent) -> None:
+        seen.append((time.clock, event))
+        if event == text("a"):
+            source.on_next(text("b"))
+
+    plan = moderate(lambda _: True, window=Seconds(10))
+    source.pipe(plan.operator).subscribe(show, scheduler=time)
+    source.on_next(text("a"))
+    time.start()
+    assert seen == [(10, text("a")), (20, text("b"))]
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
@@ -669,6 +755,20 @@ def test_a_check_of_each_sentence_at_every_cut() -> None:
 
 
 # Laws
+
+
+CHECKS: dict[str, Callable[[str], Answer]] = {
+    "plain": lambda _: True,
+    "observable": lambda _: just(True),
+}
+
+
+@pytest.mark.parametrize("mode", ["hold", "live"])
+@pytest.mark.parametrize("window", [by_sentence(), by_chars(2), Seconds(15)])
+@pytest.mark.parametrize("name", ["plain", "observable"])
+def test_it_holds_the_laws_of_advisors(name: str, window: Any, mode: Any) -> None:
+    """Laws 1, 2, 5, 7, 8."""
+    assert_advisor_laws(guard(moderate(CHECKS[name], window=window, mode=mode)))
 
 
 @pytest.mark.parametrize("mode", ["hold", "live"])
