@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from reactivex import Observable
 
 from rxagent import advisors, guards, models, operators
-from rxagent.advisors import log, re_reading, safeguard, schema_tools, tool_loop
+from rxagent.advisors import (
+    hold_until,
+    log,
+    re_reading,
+    safeguard,
+    schema_tools,
+    tool_loop,
+)
 from rxagent.agent import Agent
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
@@ -24,14 +31,17 @@ from rxagent.guards import (
     EventGuard,
     TextGuard,
     block,
+    by_chars,
     by_line,
     by_paragraph,
     by_sentence,
+    by_tokens,
     cap_chars,
     cap_tokens,
     guard,
     hold_release,
     json_only,
+    moderate,
     redact,
     smooth,
     stop_on,
@@ -68,6 +78,7 @@ from tests.servers import Answer, Asked, ChatServer, never
 from tests.test_chain import probe
 
 ADVISORS: Mapping[str, Callable[[], Advisor]] = {
+    "hold_until": lambda: hold_until(lambda _: just(True)),
     "log": lambda: log(events=True),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
@@ -77,20 +88,24 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
 
 GUARDS: Mapping[str, Callable[[], TextGuard | EventGuard]] = {
     "block": lambda: block("never said"),
+    "by_chars": lambda: by_chars(3),
     "by_line": by_line,
     "by_paragraph": by_paragraph,
     "by_sentence": by_sentence,
+    "by_tokens": lambda: by_tokens(2),
     "cap_chars": lambda: cap_chars(3),
     "cap_tokens": lambda: cap_tokens(2),
     "hold_release": lambda: hold_release(lambda _: None),
     "json_only": json_only,
+    "moderate": lambda: moderate(lambda _: True),
     "redact": lambda: redact("l+"),
     "smooth": smooth,
     "stop_on": lambda: stop_on("lo"),
     "think_tags": think_tags,
 }
 
-SHAPES = {"Channel", "EventGuard", "Match", "Pattern", "TextGuard", "guard"}
+SHAPES = {"Channel", "EventGuard", "Match", "Pattern", "Seconds", "TextGuard"}
+CHECKS = {"ask"}  # what guards take
 
 RANKINGS = {"Ranking", "by_spelling"}  # what schema_tools takes
 
@@ -165,7 +180,7 @@ def names_of(catalogue: Any) -> set[str]:
 
 def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
     assert names_of(advisors) == set(ADVISORS) | RANKINGS
-    assert names_of(guards) == set(GUARDS) | SHAPES
+    assert names_of(guards) == set(GUARDS) | SHAPES | CHECKS | {"guard"}
     assert names_of(operators) == set(OPERATORS) | SOURCES
     assert names_of(models) == set(MODELS) | set(EMBEDDERS) | DOORS
 

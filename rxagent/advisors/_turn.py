@@ -129,7 +129,8 @@ class Turn:
         self.is_answered = True
         self.usage += response.usage
         self.watch.charge(response)
-        self._transcript += response.transcript or (response.message,)
+        if response.blocked_by is None:  # else the model has not said it
+            self._transcript += response.transcript or (response.message,)
         context = self.request.context | response.context
         if self._calls_tools(response, context):
             self.request = replace(self.request, context=context)
