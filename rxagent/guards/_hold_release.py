@@ -54,8 +54,8 @@ def hold_release(
         check: Gets the text alone, without reasoning.  None or True let it pass; a text
             is delivered in its place; False is a `GuardError`.  An observable, whose
             first item counts, and a coroutine are waited for.
-        replacement: Is delivered in place of every text that does not pass, so that
-            what ``check`` says of it is not.
+        replacement: Is delivered in place of every text that does not pass.  Needed by
+            a check whose text says why not, such as `ask` makes.
         timeout_s: Longest time of the check, in seconds, on the subscription's
             scheduler; a plain function cannot be stopped.
         on_failure: What is done if the check raises, says nothing or takes too long:
