@@ -140,6 +140,7 @@ class HeldAnswer:
     def _stop(self, error: GuardError, end: _End) -> None:
         self._is_over = True
         self._held.clear()
+        self._waiting.clear()
         self.upstream.dispose()
         if end is not None:
             error.usage = end.response.usage

@@ -75,6 +75,12 @@ def test_a_text_stands_for_an_answer_that_does_not_pass() -> None:
     assert found == [text("not ab"), END]
 
 
+def test_what_is_no_piece_of_the_answer_leaves_all_the_same() -> None:
+    unknown: Any = object()
+    found = now(hold_release(lambda _: "no"), thought("hm"), unknown, text("a"), END)
+    assert found == [unknown, text("no"), END]
+
+
 def test_false_is_an_error_that_says_what_the_answer_has_cost() -> None:
     with pytest.raises(GuardError, match="did not pass") as at:
         now(hold_release(lambda _: False), text("secret"), END)
@@ -105,6 +111,20 @@ def test_a_verdict_that_takes_time_holds_the_end_and_all_behind_it() -> None:
         (62, OnNext(END)),
         (62, OnCompleted()),
     ]
+
+
+def test_what_waits_behind_a_stop_is_not_checked() -> None:
+    asked: list[str] = []
+
+    def check(said: str) -> Any:
+        asked.append(said)
+        return later(None)(said) if said == "a" else False
+
+    events: list[ChatEvent] = [text("a"), ROUND, text("b"), ROUND, text("c"), END]
+    found, _ = played(hold_release(check), list(enumerate(events, 1)), completed(9))
+
+    assert asked == ["a", "b"]
+    assert [each.kind for _, each in found] == ["N", "N", "E"]
 
 
 def test_each_round_is_checked_by_itself() -> None:

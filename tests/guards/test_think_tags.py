@@ -10,7 +10,7 @@ from reactivex.notification import OnError, OnNext
 from rxagent.agent import Agent
 from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
 from rxagent.guards import guard, json_only, think_tags
-from rxagent.messages import AssistantMessage, Reasoning, Text, ToolCall
+from rxagent.messages import AssistantMessage, Reasoning, Text, ToolCall, ToolMessage
 from rxagent.requests import Origin
 from rxagent.responses import ChatResponse
 from rxagent.testing import Reply, ScriptedModel, every_cut
@@ -26,6 +26,7 @@ from tests.guards.happening import (
     thought,
 )
 
+RESULT = ToolMessage.of("<think>12</think>", call=ToolCall(id="c", name="weather"))
 SAID = "<think>hm <b></think>\n\nYes. <think>so</think> No."
 
 
@@ -120,7 +121,7 @@ def test_the_parts_of_an_answer_stay_in_their_order() -> None:
     call = ToolCall(id="c", name="weather")
     message = AssistantMessage.of("<thi", "nk>hm</think>a", call, "b<th")
     end = Finished(
-        response=ChatResponse(message=message, transcript=(message, message))
+        response=ChatResponse(message=message, transcript=(message, RESULT, message))
     )
 
     [found] = now(think_tags(answer=True), end)
@@ -134,7 +135,8 @@ def test_the_parts_of_an_answer_stay_in_their_order() -> None:
         Text(text="<th"),
     )
     assert found.response.message.id == message.id
-    assert found.response.transcript == (found.response.message,) * 2
+    split = found.response.message
+    assert found.response.transcript == (split, RESULT, split)
 
 
 def test_a_guard_behind_it_sees_the_text_alone() -> None:
