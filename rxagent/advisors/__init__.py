@@ -1,6 +1,7 @@
 """Advisors: what a chain gains, one to a file."""
 
 from rxagent.advisors._by_spelling import Ranking, by_spelling
+from rxagent.advisors._hold_until import hold_until
 from rxagent.advisors._log import log
 from rxagent.advisors._memory import memory
 from rxagent.advisors._re_reading import RE2, re_reading
@@ -16,6 +17,7 @@ __all__ = [
     "SUMMARY_INSTRUCTIONS",
     "Ranking",
     "by_spelling",
+    "hold_until",
     "log",
     "memory",
     "re_reading",

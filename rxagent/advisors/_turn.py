@@ -91,7 +91,8 @@ class Turn:
         response = event.response
         self.is_answered = True
         self._spend(response.usage, response.model)
-        self.transcript += response.transcript or (response.message,)
+        if response.blocked_by is None:  # else the model has not said it
+            self.transcript += response.transcript or (response.message,)
         context = self.request.context | response.context
         if self._calls_tools(response, context):
             self.request = replace(self.request, context=context)
