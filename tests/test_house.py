@@ -30,6 +30,7 @@ CATALOGUES = (
     "rxagent.advisors",
     "rxagent.integrations.mcp",
     "rxagent.integrations.openapi",
+    "rxagent.memory",
     "rxagent.models",
     "rxagent.operators",
     "rxagent.runtime",
