@@ -9,6 +9,7 @@ from rxagent.testing._laws import (
 )
 from rxagent.testing._operator_laws import assert_operator_laws
 from rxagent.testing._scripted_model import Reply, ScriptedModel, Step, tool_call
+from rxagent.testing._store_contract import assert_store_contract
 
 __all__ = [
     "Cassette",
@@ -20,6 +21,7 @@ __all__ = [
     "assert_exchange_laws",
     "assert_grammar",
     "assert_operator_laws",
+    "assert_store_contract",
     "every_cut",
     "tool_call",
 ]
