@@ -29,7 +29,7 @@ __all__ = ["SqlStore"]
 
 T = TypeVar("T")
 
-_ATTEMPTS = 20
+_ATTEMPTS = 5
 _CONNECTIONS = 10
 
 
@@ -61,11 +61,15 @@ class SqlStore:
         if not timeout_s > 0:
             raise ConfigurationError(f"timeout_s must be above 0, got {timeout_s}")
         if isinstance(database, Engine):
-            self._engine = database
+            engine = database
         else:
-            self._engine = _engine(database)
-            weakref.finalize(self, self._engine.dispose)
-        _check(self._engine)
+            engine = _engine(database)
+            weakref.finalize(self, engine.dispose)
+        _check(engine)
+        # Whatever the engine does otherwise.  What is stricter would undo each but one
+        # of several writers, and here each of them locks what it writes.
+        level = "SERIALIZABLE" if engine.dialect.name == "sqlite" else "READ COMMITTED"
+        self._engine = engine.execution_options(isolation_level=level)
         self._tables = Tables.named(prefix)
         self._timeout_s = timeout_s
         self._workers = Workers(_CONNECTIONS)

@@ -128,8 +128,7 @@ def prepare(engine: Engine, tables: Tables) -> None:
         tables: Of the store.
 
     Raises:
-        StoreError: If a newer version of this package has made them, or if writes
-            would not be atomic.
+        StoreError: If a newer version of this package has made them.
     """
     for left in reversed(range(_ATTEMPTS)):
         try:
@@ -144,10 +143,6 @@ def prepare(engine: Engine, tables: Tables) -> None:
 
 
 def _migrate(connection: Connection, tables: Tables) -> None:
-    if connection.get_isolation_level() == "AUTOCOMMIT":
-        raise StoreError(
-            "", "cannot write atomically: give its engine another isolation level"
-        )
     found = 0
     if inspect(connection).has_table(tables.schema.name):
         newest = select(func.max(tables.schema.c.version))
