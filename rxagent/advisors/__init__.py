@@ -2,19 +2,26 @@
 
 from rxagent.advisors._by_spelling import Ranking, by_spelling
 from rxagent.advisors._log import log
+from rxagent.advisors._memory import memory
 from rxagent.advisors._re_reading import RE2, re_reading
 from rxagent.advisors._safeguard import REFUSAL, safeguard
 from rxagent.advisors._schema_tools import schema_tools
+from rxagent.advisors._summarise import SUMMARY_INSTRUCTIONS, summarise
 from rxagent.advisors._tool_loop import tool_loop
+from rxagent.advisors._trim import trim
 
 __all__ = [
     "RE2",
     "REFUSAL",
+    "SUMMARY_INSTRUCTIONS",
     "Ranking",
     "by_spelling",
     "log",
+    "memory",
     "re_reading",
     "safeguard",
     "schema_tools",
+    "summarise",
     "tool_loop",
+    "trim",
 ]

@@ -79,7 +79,10 @@ class Rounds:
             return None
         if self._batch_runs:
             self._batch_runs = False
-            return self._after_batch()
+            following = self._after_batch()
+            return self._in_turn(
+                turn.handed_over() if turn.is_over else None, following
+            )
         if not turn.is_answered:
             return None  # whoever looks at the whole turn misses its end
         turn.is_answered = False

@@ -2,6 +2,23 @@
 
 from rxagent.memory._memory_store import MemoryStore
 from rxagent.memory.conversation import Conversation, ConversationInfo
+from rxagent.memory.conversation_id import CONVERSATION_ID
+from rxagent.memory.healing import heal
 from rxagent.memory.store import ConversationStore
+from rxagent.memory.tokens import CountTokens, estimate_tokens
+from rxagent.memory.windows import Window, last_messages, last_tokens, last_turns
 
-__all__ = ["Conversation", "ConversationInfo", "ConversationStore", "MemoryStore"]
+__all__ = [
+    "CONVERSATION_ID",
+    "Conversation",
+    "ConversationInfo",
+    "ConversationStore",
+    "CountTokens",
+    "MemoryStore",
+    "Window",
+    "estimate_tokens",
+    "heal",
+    "last_messages",
+    "last_tokens",
+    "last_turns",
+]
