@@ -1,11 +1,15 @@
 """Memory: where conversations are kept, and how much of them a model sees."""
 
+from rxagent.memory._indexed_store import IndexedStore
+from rxagent.memory._lexical_embedder import LexicalEmbedder
+from rxagent.memory._memory_index import MemoryIndex
 from rxagent.memory._memory_store import MemoryStore
 from rxagent.memory.conversation import Conversation, ConversationInfo
 from rxagent.memory.conversation_id import CONVERSATION_ID
 from rxagent.memory.healing import heal
 from rxagent.memory.store import ConversationStore
 from rxagent.memory.tokens import CountTokens, estimate_tokens
+from rxagent.memory.vectors import VectorEntry, VectorIndex, VectorMatch
 from rxagent.memory.windows import Window, last_messages, last_tokens, last_turns
 
 __all__ = [
@@ -14,7 +18,13 @@ __all__ = [
     "ConversationInfo",
     "ConversationStore",
     "CountTokens",
+    "IndexedStore",
+    "LexicalEmbedder",
+    "MemoryIndex",
     "MemoryStore",
+    "VectorEntry",
+    "VectorIndex",
+    "VectorMatch",
     "Window",
     "estimate_tokens",
     "heal",
