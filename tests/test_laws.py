@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
@@ -16,10 +17,21 @@ from hypothesis import strategies as st
 from reactivex import Observable
 
 from rxagent import advisors, models, operators
-from rxagent.advisors import log, re_reading, safeguard, schema_tools, tool_loop
+from rxagent.advisors import (
+    log,
+    memory,
+    re_reading,
+    safeguard,
+    schema_tools,
+    summarise,
+    tool_loop,
+    trim,
+)
 from rxagent.agent import Agent
+from rxagent.chain import before
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
+from rxagent.memory import CONVERSATION_ID, MemoryStore
 from rxagent.messages import AssistantMessage
 from rxagent.operators import (
     coalesce,
@@ -34,6 +46,7 @@ from rxagent.operators import (
     timeouts,
     transduce,
 )
+from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, FinishReason
 from rxagent.runtime import Flow
 from rxagent.testing import (
@@ -51,11 +64,24 @@ from tests.test_chain import probe
 
 ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "log": lambda: log(events=True),
+    "memory": lambda: in_conversation(memory(MemoryStore(), on_failure="mark")),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
+    "summarise": lambda: summarise(ScriptedModel(), when_tokens=1_000),
     "tool_loop": tool_loop,
+    "trim": lambda: trim(1_000),
 }
+
+
+def in_conversation(advisor: Advisor) -> Advisor:
+    """The same, for requests that say no conversation."""
+
+    def named(request: ChatRequest) -> ChatRequest:
+        return replace(request, context=request.context.set(CONVERSATION_ID, "law"))
+
+    return lambda inner: before(named)(advisor(inner))
+
 
 RANKINGS = {"Ranking", "by_spelling"}  # what schema_tools takes
 

@@ -31,11 +31,21 @@ HAND_OVER = Key("rxagent.hand_over", HandOver)
 """Set on the response of a round, and taken off again by the loop."""
 
 
-def taken_off(event: Finished) -> tuple[Finished, HandOver | None]:
-    """The event as the rest may see it, and what was handed over with it."""
-    response = event.response
-    given = response.context.get(HAND_OVER)
-    if given is None:
-        return event, None
-    context = response.context.without(HAND_OVER)
-    return replace(event, response=replace(response, context=context)), given
+class InnerMemory:
+    """What the loop knows of a memory that is inside of it; made for one turn."""
+
+    def __init__(self) -> None:
+        self._given: HandOver | None = None
+
+    def take_off(self, event: Finished) -> Finished:
+        """Take what a memory handed over with an answer; nobody else sees it."""
+        context = event.response.context
+        self._given = context.get(HAND_OVER)
+        if self._given is None:
+            return event
+        response = replace(event.response, context=context.without(HAND_OVER))
+        return replace(event, response=response)
+
+    def keep(self, response: ChatResponse) -> Observable[ChatEvent] | None:
+        """Store an end that the memory does not see by itself, if there is one."""
+        return self._given.keep(response) if self._given else None

@@ -80,9 +80,8 @@ class Rounds:
         if self._batch_runs:
             self._batch_runs = False
             following = self._after_batch()
-            return self._in_turn(
-                turn.handed_over() if turn.is_over else None, following
-            )
+            kept = turn.memory.keep(turn.response) if turn.is_over else None
+            return self._in_turn(kept, following)
         if not turn.is_answered:
             return None  # whoever looks at the whole turn misses its end
         turn.is_answered = False

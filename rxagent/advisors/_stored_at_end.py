@@ -12,10 +12,13 @@ from reactivex.disposable import (
     Disposable,
     SingleAssignmentDisposable,
 )
+from reactivex.scheduler import ImmediateScheduler
 
 from rxagent.advisors._turn_record import TurnRecord
+from rxagent.errors import StreamCancelledError
 from rxagent.events import ChatEvent, Finished
 from rxagent.messages import Message
+from rxagent.runtime import LoopScheduler, loop_for
 from rxagent.types import Operator
 
 _log = logging.getLogger("rxagent.advisors.memory")
@@ -78,12 +81,18 @@ def stored_at_end(
                     _log_not_stored(why)
                     observer.on_error(error)
 
-                end.store(
-                    record.broken(error), lambda: observer.on_error(error), not_stored
-                )
+                def stored() -> None:
+                    observer.on_error(error)
+
+                if isinstance(error, StreamCancelledError):  # the loop is ending
+                    leave()
+                    stored()
+                else:
+                    end.store(record.broken(error), stored, not_stored)
 
             def leave() -> None:
-                end.store(record.broken(None), lambda: None, _log_not_stored)
+                kept = record.broken(None)
+                end.store(kept, lambda: None, _log_not_stored, outlives=True)
 
             upstream = SingleAssignmentDisposable()
             both = CompositeDisposable(upstream, Disposable(leave))
@@ -115,8 +124,17 @@ class _End:
         messages: Sequence[Message],
         then: Callable[[], None],
         failed: Callable[[Exception], None],
+        *,
+        outlives: bool = False,
     ) -> None:
-        """Write ``messages``, if nothing has been written yet."""
+        """Write ``messages``, if nothing has been written yet.
+
+        Args:
+            messages: Of the turn.
+            then: Called when that is done.
+            failed: Called if it cannot be done.
+            outlives: Whether the loop of the stream may end before that.
+        """
         with self._lock:
             was_over, self._is_over = self._is_over, True
         if was_over:
@@ -124,9 +142,17 @@ class _End:
         if not messages:
             then()
             return
+        scheduler = _outliving(self._scheduler) if outlives else self._scheduler
         self._write(messages).subscribe(
-            on_error=failed, on_completed=then, scheduler=self._scheduler
+            on_error=failed, on_completed=then, scheduler=scheduler
         )
+
+
+def _outliving(scheduler: abc.SchedulerBase | None) -> abc.SchedulerBase:
+    """Where a write goes on, though the loop of whoever has left may end at once."""
+    if scheduler is None or isinstance(scheduler, LoopScheduler):
+        return LoopScheduler(loop_for(ImmediateScheduler.singleton()))
+    return scheduler
 
 
 def _log_not_stored(error: Exception) -> None:

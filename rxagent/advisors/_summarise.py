@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import reactivex
 from reactivex import Observable
 from reactivex import operators as ops
 
@@ -182,7 +181,7 @@ def _written(
 
     def failed(error: Exception, _: Observable[int]) -> Observable[int]:
         if not isinstance(error, StoreError):
-            return reactivex.throw(error)
+            raise error
         _log.warning("a summary was not stored: %s", error, exc_info=error)
         return just(0)
 

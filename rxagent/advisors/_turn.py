@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from reactivex import Observable
-
 from rxagent.advisors._call_limits import LimitWatch
-from rxagent.advisors._hand_over import HandOver, taken_off
+from rxagent.advisors._hand_over import InnerMemory
 from rxagent.context import Context
 from rxagent.errors import FailureKind, SnapshotError
 from rxagent.events import (
@@ -53,7 +51,7 @@ class Turn:
         self.tools: Mapping[str, ToolSpec] = {}
         self.rounds = 0
         """Whose tools have run."""
-        self._memory: HandOver | None = None  # that is inside the loop
+        self.memory = InnerMemory()
         self._eligible = eligible
         self._transcript: tuple[Message, ...] = ()
         self._results: dict[int, ToolFinished] = {}  # by the place of the call
@@ -129,7 +127,7 @@ class Turn:
         """Take the end of a model's answer as the end of a round, or of the turn."""
         if not isinstance(event, Finished):
             return event
-        event, self._memory = taken_off(event)
+        event = self.memory.take_off(event)
         response = event.response
         self.is_answered = True
         self.usage += response.usage
@@ -275,10 +273,6 @@ class Turn:
 
     def _results_in_order(self) -> tuple[ToolMessage, ...]:
         return tuple(done.message for done in self._in_order())
-
-    def handed_over(self) -> Observable[ChatEvent] | None:
-        """Let a memory inside the loop store an end that it does not see."""
-        return self._memory.keep(self.response) if self._memory else None
 
     def _end(self, response: ChatResponse) -> Finished:
         self.is_over = True

@@ -4,9 +4,12 @@ from rxagent.memory._indexed_store import IndexedStore
 from rxagent.memory._lexical_embedder import LexicalEmbedder
 from rxagent.memory._memory_index import MemoryIndex
 from rxagent.memory._memory_store import MemoryStore
+from rxagent.memory._sqlite_store import SqliteStore
+from rxagent.memory.branches import fork, rollback
 from rxagent.memory.conversation import Conversation, ConversationInfo
 from rxagent.memory.conversation_id import CONVERSATION_ID
 from rxagent.memory.healing import heal
+from rxagent.memory.lines import all_conversations, export_lines, import_lines
 from rxagent.memory.store import ConversationStore
 from rxagent.memory.tokens import CountTokens, estimate_tokens
 from rxagent.memory.vectors import VectorEntry, VectorIndex, VectorMatch
@@ -22,13 +25,19 @@ __all__ = [
     "LexicalEmbedder",
     "MemoryIndex",
     "MemoryStore",
+    "SqliteStore",
     "VectorEntry",
     "VectorIndex",
     "VectorMatch",
     "Window",
+    "all_conversations",
     "estimate_tokens",
+    "export_lines",
+    "fork",
     "heal",
+    "import_lines",
     "last_messages",
     "last_tokens",
     "last_turns",
+    "rollback",
 ]

@@ -35,7 +35,7 @@ def recall(
     instructions = [each for each in prompt if isinstance(each, SystemMessage)]
     asked = [each for each in prompt if not isinstance(each, SystemMessage)]
     ids = {each.id for each in asked}
-    missing = [each for each in since_summary(history) if each.id not in ids]
+    missing = [each for each in _since_summary(history) if each.id not in ids]
     if _holds_run(asked, history):
         missing = [each for each in missing if isinstance(each, SystemMessage)]
     before = heal(missing)
@@ -50,7 +50,7 @@ def recall(
     return (*instructions, *joined)
 
 
-def since_summary(history: Sequence[Message]) -> Sequence[Message]:
+def _since_summary(history: Sequence[Message]) -> Sequence[Message]:
     """The newest summary and what follows it; of what is older, what has to stay."""
     for place in range(len(history) - 1, 0, -1):
         if history[place].mark == "summary":

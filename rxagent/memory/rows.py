@@ -50,4 +50,6 @@ def messages_of(conversation_id: str, rows: Sequence[bytes]) -> tuple[Message, .
                 f"{inside}: {error.problem}" if inside else error.problem,
                 problems=whole.problems,
             ) from None
-    raise whole
+    raise HistoryError(
+        f"conversation {conversation_id!r}: {whole.where}", whole.problem
+    )

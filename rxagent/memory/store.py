@@ -32,7 +32,8 @@ class ConversationStore(Protocol):
         """Read a conversation.
 
         Args:
-            conversation_id: Which; any text that UTF-8 can say, without NUL.
+            conversation_id: Which; any text that UTF-8 can say, not empty, without
+                NUL.
 
         Returns:
             Emits it once; an empty one at version 0, if there is none.

@@ -19,13 +19,13 @@ def check_id(conversation_id: str) -> None:
         conversation_id: What the caller named.
 
     Raises:
-        StoreError: If it holds NUL or half of a surrogate pair.
+        StoreError: If it is empty, or holds NUL or half of a surrogate pair.
     """
-    if "\0" in conversation_id or not _is_utf8(conversation_id):
+    if not conversation_id or "\0" in conversation_id or not _is_utf8(conversation_id):
         raise StoreError(
-            ascii(conversation_id),
-            "cannot be stored: its id must be text that UTF-8 can say, without NUL; "
-            "choose another one",
+            "",
+            f"cannot keep a conversation as {conversation_id!a}: an id is text that is "
+            "not empty and that UTF-8 can say, without NUL; choose another one",
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import reactivex
 from reactivex import Observable
 from reactivex import operators as ops
 
@@ -45,7 +44,7 @@ def append_turn(
 
         def again(error: Exception, _: Observable[int]) -> Observable[int]:
             if not isinstance(error, ConflictError):
-                return reactivex.throw(error)
+                raise error
 
             def retry(found: Conversation) -> Observable[int]:
                 return attempt(found, checked - 1)

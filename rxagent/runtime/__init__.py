@@ -6,6 +6,7 @@ given, the running loop; else one background loop, the portal.
 
 from rxagent.runtime._block import block, run
 from rxagent.runtime._flow import Flow
+from rxagent.runtime._from_thread import from_thread
 from rxagent.runtime._iterate import Overflow, iterate
 from rxagent.runtime._loop import call_on
 from rxagent.runtime._per_loop import PerLoop
@@ -24,6 +25,7 @@ __all__ = [
     "call_on",
     "from_async_iterable",
     "from_producer",
+    "from_thread",
     "iterate",
     "loop_for",
     "run",

@@ -74,5 +74,5 @@ STRANGE_IDS = (
 )
 """All different, though some of them are alike to a database that folds or pads."""
 
-NO_IDS = ("a\0b", "a\ud800")
+NO_IDS = ("", "a\0b", "a\ud800")
 """What not every store could keep, so that none takes it."""

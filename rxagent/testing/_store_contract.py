@@ -186,6 +186,7 @@ def _an_observable_is_cold(case: Case) -> None:
 
 
 _CHECKS: tuple[Callable[[Case], None], ...] = (
+    _an_observable_is_cold,
     _every_message_comes_back,
     _half_a_pair_is_kept_or_marked,
     _what_is_not_there_is_empty,
@@ -195,7 +196,6 @@ _CHECKS: tuple[Callable[[Case], None], ...] = (
     _delete_forgets,
     _an_id_is_any_text,
     _conversations_come_in_pages,
-    _an_observable_is_cold,
     writers_at_once_lose_nothing,
     one_of_several_wins,
     disposed_is_whole_or_nothing,

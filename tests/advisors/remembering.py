@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 import reactivex
@@ -14,14 +16,27 @@ from rxagent.errors import StoreError
 from rxagent.memory import Conversation, ConversationStore, MemoryStore
 from rxagent.messages import AssistantMessage, Message
 from rxagent.operators import just
+from rxagent.requests import ChatRequest
 from rxagent.runtime import Flow
 from rxagent.testing import ScriptedModel
 from rxagent.tools import tool
 from rxagent.types import Advisor
+from rxagent.wire import AnthropicDialect, OpenAIChatDialect
+from tests.cases.invariants import check_invariants, neutral_messages
+from tests.memory.mutilated import INVARIANTS
 
 T = TypeVar("T")
 
-__all__ = ["ID", "Watched", "agent_of", "look", "notice", "shown", "stored"]
+__all__ = [
+    "ID",
+    "Watched",
+    "agent_of",
+    "assert_valid",
+    "look",
+    "notice",
+    "shown",
+    "stored",
+]
 
 ID = {"rxagent.conversation_id": 7}
 
@@ -99,3 +114,18 @@ def _shown(message: Message) -> str:
         calls = [f"calls {each.name}" for each in message.tool_calls]
     mark = f"({message.mark})" if message.mark else ""
     return " ".join(filter(None, [message.role, message.text, *calls, mark]))
+
+
+def assert_valid(messages: Sequence[Message]) -> None:
+    """Whether OpenAI and Anthropic take the messages."""
+    request = ChatRequest(messages=tuple(messages))
+    for protocol, dialect in (
+        ("openai-chat", OpenAIChatDialect()),
+        ("anthropic-messages", AnthropicDialect()),
+    ):
+        body = json.loads(dialect.encode(request, model="m", stream=True))
+        neutral = neutral_messages(body, protocol)
+        check_invariants(INVARIANTS, neutral)
+        roles = [each["role"] for each in neutral]
+        for one, following in pairwise(roles):
+            assert (one, following) != ("user", "user")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -458,13 +459,14 @@ def test_it_says_what_it_was_made_with() -> None:
 
 def test_a_wrong_word_is_refused() -> None:
     store = MemoryStore()
-    for wrong in (
-        lambda: memory(store, keep="all"),  # type: ignore[arg-type]
-        lambda: memory(store, on_failure="ignore"),  # type: ignore[arg-type]
-        lambda: memory(store, window=20),  # type: ignore[arg-type]
-    ):
+    wrong: list[dict[str, Any]] = [
+        {"keep": "all"},
+        {"on_failure": "ignore"},
+        {"window": 20},
+    ]
+    for options in wrong:
         with pytest.raises(ConfigurationError):
-            wrong()
+            memory(store, **options)
 
 
 def test_the_marble_of_the_docstring_is_what_happens() -> None:
@@ -479,9 +481,7 @@ def test_the_marble_of_the_docstring_is_what_happens() -> None:
     }
     with marbles_testing(timespan=1.0) as (start, cold, _, exp):
         answer = cold("--a--b--(F,|)", letters, None)
-        advised = memory(MemoryStore())(
-            lambda requests: requests.pipe(ops.flat_map(lambda _: answer))
-        )
+        advised = memory(MemoryStore())(concat_each(lambda _: answer))
         got = start(cold(given_, letters, None).pipe(advised))
         assert comparable(got) == comparable(exp(expected, letters, None))
 

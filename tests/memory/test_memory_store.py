@@ -11,6 +11,7 @@ from rxagent.testing import assert_store_contract
 
 
 def test_the_store_in_memory_keeps_the_contract() -> None:
+    """M-57, S001-28."""
     assert_store_contract(MemoryStore())
 
 
