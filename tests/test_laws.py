@@ -20,18 +20,25 @@ from rxagent import advisors, models, operators
 from rxagent.advisors import (
     log,
     memory,
+    prompt_memory,
     re_reading,
     safeguard,
     schema_tools,
     summarise,
     tool_loop,
     trim,
+    vector_memory,
 )
 from rxagent.agent import Agent
 from rxagent.chain import before
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
-from rxagent.memory import CONVERSATION_ID, MemoryStore
+from rxagent.memory import (
+    CONVERSATION_ID,
+    LexicalEmbedder,
+    MemoryIndex,
+    MemoryStore,
+)
 from rxagent.messages import AssistantMessage
 from rxagent.operators import (
     coalesce,
@@ -65,12 +72,16 @@ from tests.test_chain import probe
 ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "log": lambda: log(events=True),
     "memory": lambda: in_conversation(memory(MemoryStore(), on_failure="mark")),
+    "prompt_memory": lambda: in_conversation(prompt_memory(MemoryStore())),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
     "summarise": lambda: summarise(ScriptedModel(), when_tokens=1_000),
     "tool_loop": tool_loop,
     "trim": lambda: trim(1_000),
+    "vector_memory": lambda: in_conversation(
+        vector_memory(MemoryIndex(), LexicalEmbedder())
+    ),
 }
 
 

@@ -28,7 +28,7 @@ from rxagent.messages import (
     ToolMessage,
     UserMessage,
 )
-from rxagent.operators import just
+from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
 from rxagent.runtime import Flow

@@ -168,10 +168,9 @@ def redis_cluster() -> Generator[DatabaseServer]:
         try:
             with Redis.from_url(server.url, decode_responses=True) as client:
                 client.execute_command("CLUSTER", "ADDSLOTS", *range(16384))
-                while "cluster_state:ok" not in client.execute_command(
-                    "CLUSTER", "INFO"
-                ):
-                    pass
+                state = ""
+                while "cluster_state:ok" not in state:
+                    state = str(client.execute_command("CLUSTER", "INFO"))
             yield server
         finally:
             server.stop()

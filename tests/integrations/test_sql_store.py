@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 import traceback
 from collections.abc import Generator, Iterator
@@ -299,6 +301,38 @@ def test_connections_go_with_their_store_and_an_engine_that_was_given_stays(
     del given
     gc.collect()
     assert opened == []
+
+
+def test_a_fork_does_not_touch_the_connections_of_its_parent(
+    pg: DatabaseServer,
+) -> None:
+    program = f"""
+import os, sys, warnings
+warnings.filterwarnings("ignore")  # of forks on Python 3.12, of the driver in the child
+from rxagent.integrations.sql import SqlStore
+from tests.integrations.store_writer import write
+
+def connection():
+    with store._here()._engine.connect() as connection:
+        return connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+
+store, which = SqlStore({pg.url!r}), {uuid4().hex!r}
+write(store, which, "parent")
+before = connection()
+child = os.fork()
+if not child:
+    write(store, which, "child")
+    sys.exit(connection() == before)
+print(os.waitpid(child, 0)[1], write(store, which, "again"), connection() == before)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("0 3 True\n", "")
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ class RedisStore:
     def _once(
         self,
         act: Callable[[Lists, datetime], Awaitable[T]],
-        conversation_id: str = "",
+        conversation_id: str | None = None,
         *,
         doing: _Doing,
     ) -> Observable[T]:
@@ -158,7 +158,8 @@ class RedisStore:
                 return await act(Lists(client, self._prefix), now)
 
             async def produce(sink: Sink[T]) -> None:
-                check_id(conversation_id)
+                if conversation_id is not None:
+                    check_id(conversation_id)
                 try:
                     async with asyncio.timeout(self._timeout_s):
                         result = await self._to_its_end(call())
@@ -190,10 +191,12 @@ class RedisStore:
             task.add_done_callback(_report)
             raise
 
-    def _failed(self, conversation_id: str, doing: _Doing, problem: str) -> StoreError:
+    def _failed(
+        self, conversation_id: str | None, doing: _Doing, problem: str
+    ) -> StoreError:
         unsure = "" if doing == "read" else f"; whether it was {doing} is not known"
         return StoreError(
-            conversation_id,
+            conversation_id or "",
             f"cannot be {doing} at {self._clients.shown}: {problem}{unsure}",
         )
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-import weakref
+import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
 import reactivex
 from reactivex import Observable, abc
-from sqlalchemy import URL, Engine, create_engine, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy import URL, Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from rxagent.errors import ConfigurationError, StoreError
-from rxagent.integrations.sql.failures import Doing, may_pass, shown, store_error
+from rxagent.integrations.sql.database import Database
+from rxagent.integrations.sql.failures import Doing, shown, store_error
 from rxagent.integrations.sql.rows import Rows
-from rxagent.integrations.sql.tables import Tables, prepare
-from rxagent.integrations.sql.workers import Workers
+from rxagent.integrations.sql.tables import Tables
 from rxagent.memory.conversation import Conversation, ConversationInfo
 from rxagent.memory.versions import check_id, write_time
 from rxagent.messages import Message
@@ -28,9 +27,6 @@ from rxagent.runtime import Sink, from_producer
 __all__ = ["SqlStore"]
 
 T = TypeVar("T")
-
-_ATTEMPTS = 5
-_CONNECTIONS = 10
 
 
 class SqlStore:
@@ -60,21 +56,11 @@ class SqlStore:
     ) -> None:
         if not timeout_s > 0:
             raise ConfigurationError(f"timeout_s must be above 0, got {timeout_s}")
-        if isinstance(database, Engine):
-            engine = database
-        else:
-            engine = _engine(database)
-            weakref.finalize(self, engine.dispose)
-        _check(engine)
-        # Whatever the engine does otherwise.  What is stricter would undo each but one
-        # of several writers, and here each of them locks what it writes.
-        level = "SERIALIZABLE" if engine.dialect.name == "sqlite" else "READ COMMITTED"
-        self._engine = engine.execution_options(isolation_level=level)
         self._tables = Tables.named(prefix)
+        self._where = database
         self._timeout_s = timeout_s
-        self._workers = Workers(_CONNECTIONS)
-        self._preparing = threading.Lock()
-        self._is_ready = False
+        # One for each process: a fork has the connections of its parent.
+        self._databases = {os.getpid(): Database(database, self._tables)}
 
     def load(self, conversation_id: str) -> Observable[Conversation]:
         """Read a conversation; see `ConversationStore.load`."""
@@ -143,12 +129,12 @@ class SqlStore:
         return self._once(page, doing="read").pipe(concat_each(_each))
 
     def __repr__(self) -> str:
-        return f"SqlStore({shown(self._engine.url)!r})"
+        return f"SqlStore({shown(self._here().url)!r})"
 
     def _once(
         self,
         act: Callable[[Rows, datetime], T],
-        conversation_id: str = "",
+        conversation_id: str | None = None,
         *,
         doing: Doing,
     ) -> Observable[T]:
@@ -157,90 +143,41 @@ class SqlStore:
         def start(scheduler: abc.SchedulerBase) -> Observable[T]:
             now = write_time(scheduler)
 
-            def work() -> T:
-                return self._work(lambda rows: act(rows, now), conversation_id, doing)
-
             async def produce(sink: Sink[T]) -> None:
+                if conversation_id is not None:
+                    check_id(conversation_id)
+                database = self._here()
                 try:
                     async with asyncio.timeout(self._timeout_s):
-                        result = await self._workers.run(work)
+                        result = await database.run(lambda rows: act(rows, now))
                 except TimeoutError:
                     raise self._late(conversation_id, doing) from None
-                sink.emit(result)
+                except SQLAlchemyError as error:
+                    failure = store_error(
+                        conversation_id or "", error, doing=doing, url=database.url
+                    )
+                else:
+                    sink.emit(result)
+                    return
+                raise failure  # here, where SQLAlchemy's error is no context of it
 
             return from_producer(produce)
 
         return reactivex.defer(start)
 
-    def _work(self, act: Callable[[Rows], T], conversation_id: str, doing: Doing) -> T:
-        check_id(conversation_id)
-        try:
-            self._prepare()
-            return self._transaction(act)
-        except SQLAlchemyError as error:
-            failure = store_error(
-                conversation_id, error, doing=doing, url=self._engine.url
-            )
-        raise failure  # here, where SQLAlchemy's error is no context of it
+    def _here(self) -> Database:
+        process = os.getpid()
+        if process not in self._databases:
+            database = Database(self._where, self._tables)
+            self._databases.setdefault(process, database)
+        return self._databases[process]
 
-    def _prepare(self) -> None:
-        with self._preparing:
-            if not self._is_ready:
-                prepare(self._engine, self._tables)
-                self._is_ready = True
-
-    def _transaction(self, act: Callable[[Rows], T]) -> T:
-        for left in reversed(range(_ATTEMPTS)):
-            try:
-                with self._engine.begin() as connection:
-                    return act(Rows(connection, self._tables))
-            except DBAPIError as error:
-                if not (left and may_pass(error)):
-                    raise
-        raise AssertionError("the last attempt returns or raises")
-
-    def _late(self, conversation_id: str, doing: Doing) -> StoreError:
+    def _late(self, conversation_id: str | None, doing: Doing) -> StoreError:
         unsure = "" if doing == "read" else f"; whether it was {doing} is not known"
         return StoreError(
-            conversation_id,
-            f"cannot be {doing}: {shown(self._engine.url)} has not answered "
+            conversation_id or "",
+            f"cannot be {doing}: {shown(self._here().url)} has not answered "
             f"within {self._timeout_s:g} s{unsure}",
-        )
-
-
-def _engine(database: str | URL) -> Engine:
-    try:
-        url = make_url(database)
-        return create_engine(
-            url,
-            pool_size=_CONNECTIONS,
-            pool_pre_ping=True,  # a server that was restarted is no failure
-            hide_parameters=True,  # they are what people say
-            # How long one writer of SQLite waits for another.
-            connect_args={"timeout": 30} if url.get_backend_name() == "sqlite" else {},
-        )
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"the driver {error.name!r} of the database is not installed"
-        ) from error
-    except ArgumentError as error:
-        raise ConfigurationError(
-            "this is no URL of a database that SQLAlchemy knows; write it like "
-            "'postgresql+psycopg://user@host/name'"
-        ) from error
-
-
-def _check(engine: Engine) -> None:
-    if engine.dialect.is_async:
-        raise ConfigurationError(
-            f"the driver {engine.driver!r} does not block; "
-            "take one that does, such as postgresql+psycopg or sqlite"
-        )
-    in_memory = engine.url.database in (None, "", ":memory:")
-    if engine.dialect.name == "sqlite" and in_memory:
-        raise ConfigurationError(
-            "each thread would have a SQLite database in memory of its own; "
-            "name a file, or take MemoryStore"
         )
 
 
