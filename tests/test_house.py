@@ -31,6 +31,8 @@ CATALOGUES = (
     "rxagent.guards",
     "rxagent.integrations.mcp",
     "rxagent.integrations.openapi",
+    "rxagent.integrations.redis",
+    "rxagent.integrations.sql",
     "rxagent.memory",
     "rxagent.models",
     "rxagent.operators",
@@ -229,8 +231,8 @@ def test_an_operator_and_an_advisor_have_a_marble(name: str) -> None:
 def test_importing_rxagent_imports_nothing_optional() -> None:
     program = (
         "import sys, rxagent\n"
-        "optional = ('httpx', 'httpx2', 'jsonschema', 'mcp', 'pytest', 'xllamacpp',\n"
-        "    'rxagent.integrations', 'rxagent.models')\n"
+        "optional = ('httpx', 'httpx2', 'jsonschema', 'mcp', 'pytest', 'redis',\n"
+        "    'sqlalchemy', 'xllamacpp', 'rxagent.integrations', 'rxagent.models')\n"
         "print([name for name in optional if name in sys.modules])"
     )
     done = subprocess.run(

@@ -21,12 +21,14 @@ from rxagent.advisors import (
     hold_until,
     log,
     memory,
+    prompt_memory,
     re_reading,
     safeguard,
     schema_tools,
     summarise,
     tool_loop,
     trim,
+    vector_memory,
 )
 from rxagent.agent import Agent
 from rxagent.chain import before
@@ -52,7 +54,12 @@ from rxagent.guards import (
     stop_on,
     think_tags,
 )
-from rxagent.memory import CONVERSATION_ID, MemoryStore
+from rxagent.memory import (
+    CONVERSATION_ID,
+    LexicalEmbedder,
+    MemoryIndex,
+    MemoryStore,
+)
 from rxagent.messages import AssistantMessage
 from rxagent.operators import (
     coalesce,
@@ -88,12 +95,16 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "hold_until": lambda: hold_until(lambda _: just(True)),
     "log": lambda: log(events=True),
     "memory": lambda: in_conversation(memory(MemoryStore(), on_failure="mark")),
+    "prompt_memory": lambda: in_conversation(prompt_memory(MemoryStore())),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
     "summarise": lambda: summarise(ScriptedModel(), when_tokens=1_000),
     "tool_loop": tool_loop,
     "trim": lambda: trim(1_000),
+    "vector_memory": lambda: in_conversation(
+        vector_memory(MemoryIndex(), LexicalEmbedder())
+    ),
 }
 
 

@@ -9,6 +9,7 @@ from rxagent.runtime._flow import Flow
 from rxagent.runtime._from_thread import from_thread
 from rxagent.runtime._iterate import Overflow, iterate
 from rxagent.runtime._loop import call_on
+from rxagent.runtime._per_loop import PerLoop
 from rxagent.runtime._portal import loop_for
 from rxagent.runtime._scheduler import LoopScheduler
 from rxagent.runtime._source import Sink, from_async_iterable, from_producer
@@ -18,6 +19,7 @@ __all__ = [
     "Flow",
     "LoopScheduler",
     "Overflow",
+    "PerLoop",
     "Sink",
     "block",
     "call_on",
