@@ -1,0 +1,37 @@
+"""The answer of an advisor that stands in the model's place."""
+
+from __future__ import annotations
+
+from reactivex import Observable
+
+from rxagent.events import ChatEvent, Finished, TextDelta
+from rxagent.messages import AssistantMessage
+from rxagent.operators import just
+from rxagent.requests import ChatRequest
+from rxagent.responses import ChatResponse, Limit
+
+__all__ = ["blocked"]
+
+
+def blocked(
+    request: ChatRequest, *, by: str, text: str, limit: Limit | None = None
+) -> Observable[ChatEvent]:
+    """Answer ``request`` with ``text``, as a turn that costs and stores nothing.
+
+    Args:
+        request: Its context comes back.
+        by: Who blocks it.
+        text: What to say.
+        limit: The limit that it breaks, if it does.
+    """
+    response = ChatResponse(
+        message=AssistantMessage.of(text),
+        finish_reason="blocked",
+        blocked_by=by,
+        context=request.context,
+        limit=limit,
+    )
+    return just(
+        TextDelta(text=text, origin=request.origin),
+        Finished(response=response, origin=request.origin),
+    )
