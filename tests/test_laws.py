@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from reactivex import Observable
 
 from rxagent import advisors, models, operators
-from rxagent.advisors import log, re_reading, safeguard, schema_tools, tool_loop
+from rxagent.advisors import budget, log, re_reading, safeguard, schema_tools, tool_loop
 from rxagent.agent import Agent
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
@@ -50,6 +50,7 @@ from tests.servers import Answer, Asked, ChatServer, never
 from tests.test_chain import probe
 
 ADVISORS: Mapping[str, Callable[[], Advisor]] = {
+    "budget": lambda: budget(max_chars=4),
     "log": lambda: log(events=True),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),

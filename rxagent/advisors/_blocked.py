@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reactivex import Observable
 
+from rxagent.context import Context
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import AssistantMessage
 from rxagent.operators import just
@@ -14,21 +15,27 @@ __all__ = ["blocked"]
 
 
 def blocked(
-    request: ChatRequest, *, by: str, text: str, limit: Limit | None = None
+    request: ChatRequest,
+    *,
+    by: str,
+    text: str,
+    context: Context | None = None,
+    limit: Limit | None = None,
 ) -> Observable[ChatEvent]:
     """Answer ``request`` with ``text``, as a turn that costs and stores nothing.
 
     Args:
-        request: Its context comes back.
+        request: What is not answered.
         by: Who blocks it.
         text: What to say.
+        context: What comes back; by default the request's.
         limit: The limit that it breaks, if it does.
     """
     response = ChatResponse(
         message=AssistantMessage.of(text),
         finish_reason="blocked",
         blocked_by=by,
-        context=request.context,
+        context=request.context if context is None else context,
         limit=limit,
     )
     return just(
