@@ -5,6 +5,7 @@ An advisor, operator or model that is in its catalogue and not in these tables f
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -16,7 +17,16 @@ from hypothesis import strategies as st
 from reactivex import Observable
 
 from rxagent import advisors, models, operators
-from rxagent.advisors import budget, log, re_reading, safeguard, schema_tools, tool_loop
+from rxagent.advisors import (
+    budget,
+    log,
+    pii,
+    re_reading,
+    safeguard,
+    schema_tools,
+    tool_loop,
+)
+from rxagent.advisors._pattern import Pattern
 from rxagent.agent import Agent
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
@@ -50,8 +60,9 @@ from tests.servers import Answer, Asked, ChatServer, never
 from tests.test_chain import probe
 
 ADVISORS: Mapping[str, Callable[[], Advisor]] = {
-    "budget": lambda: budget(max_chars=4),
+    "budget": lambda: budget(max_tokens=1, count=lambda asked: asked.text.count("l")),
     "log": lambda: log(events=True),
+    "pii": lambda: pii([Pattern(name="greeting", regex=re.compile("hello"))]),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,

@@ -3,6 +3,7 @@
 from rxagent.advisors._budget import OVER_BUDGET, TOO_LONG, budget
 from rxagent.advisors._by_spelling import Ranking, by_spelling
 from rxagent.advisors._log import log
+from rxagent.advisors._pii import pii
 from rxagent.advisors._re_reading import RE2, re_reading
 from rxagent.advisors._safeguard import REFUSAL, safeguard
 from rxagent.advisors._schema_tools import schema_tools
@@ -17,6 +18,7 @@ __all__ = [
     "budget",
     "by_spelling",
     "log",
+    "pii",
     "re_reading",
     "safeguard",
     "schema_tools",

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from reactivex import Observable
+
+from rxagent.advisors._masking import masked
+from rxagent.advisors._pattern import Pattern
+from rxagent.advisors._placeholders import Placeholders
+from rxagent.advisors._restoring import RestoreValues
+from rxagent.chain import around
+from rxagent.events import ChatEvent
+from rxagent.named import Order, named
+from rxagent.operators import just, transduce
+from rxagent.requests import ChatRequest
+from rxagent.types import Advisor, Exchange
+
+
+def pii(patterns: Iterable[Pattern]) -> Advisor:
+    """Let the model see placeholders for what is personal, and nobody else.
+
+    ::
+
+        --q---------------|
+        [ pii() ]                         the rest sees q with [EMAIL_1], and answers
+        ----a--b-----(c,F)|               with it, cut in two; c and F hold the address
+
+    Put it right of the tool loop.  Then it sees each request of a turn, the results of
+    tools too, and the model's provider sees no value of any message.  What comes back
+    is restored: text, thoughts, the arguments of calls, the whole answer.  So the
+    caller, the tools and a memory have the values, and the model has none.
+
+    The same value has the same placeholder, in all rounds and turns of a conversation.
+    One that the model makes up stays as it is, and one that somebody typed comes back
+    as it was typed.  The values are kept for the time of an answer, and nowhere but in
+    its subscription.
+
+    Masked are text, refusals, thoughts and the arguments of calls, in messages of all
+    roles.  Media and names of files go out as they are, and so do thoughts with a
+    signature, which only the provider that wrote them gets.
+
+    Args:
+        patterns: What to find, and what a placeholder calls it.
+
+    Returns:
+        An advisor.  Its stream fails with an `AdvisorError` if it stands left of a tool
+        loop that runs.  An error passes as it is, and its text is not restored.
+
+    Raises:
+        ConfigurationError: If ``patterns`` is no list.
+    """
+    sought = tuple(patterns)
+
+    def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
+        values = Placeholders(sought)
+        messages = tuple(masked(each, values) for each in request.messages)
+        restore = transduce(lambda: RestoreValues(values))
+        return just(replace(request, messages=messages)).pipe(inner, restore)
+
+    names = ", ".join(each.name for each in sought)
+    return named("pii", around(handle), settings=names, order=Order.IN_LOOP)
