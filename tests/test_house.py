@@ -28,6 +28,7 @@ MODULES = {
 CATALOGUES = (
     "rxagent",
     "rxagent.advisors",
+    "rxagent.guards",
     "rxagent.integrations.mcp",
     "rxagent.integrations.openapi",
     "rxagent.models",
@@ -37,7 +38,12 @@ CATALOGUES = (
     "rxagent.tools",
     "rxagent.wire",
 )
-ONE_NAME_A_FILE = ("rxagent.advisors", "rxagent.models", "rxagent.operators")
+ONE_NAME_A_FILE = (
+    "rxagent.advisors",
+    "rxagent.guards",
+    "rxagent.models",
+    "rxagent.operators",
+)
 MAX_LINES = 300
 LONGER = {"errors.py": "one tree, and it is drawn whole"}
 
@@ -199,7 +205,13 @@ def test_a_public_name_says_what_it_takes_and_returns(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["rxagent.advisors", "rxagent.integrations.mcp", "rxagent.operators"]
+    "name",
+    [
+        "rxagent.advisors",
+        "rxagent.guards",
+        "rxagent.integrations.mcp",
+        "rxagent.operators",
+    ],
 )
 def test_an_operator_and_an_advisor_have_a_marble(name: str) -> None:
     makes = re.compile(r"Advisor|Operator\[.*|(Callable\[\[)?Observable\[.*")
