@@ -86,7 +86,7 @@ class Compiled:
             a text that goes on; or if the package is not there.
     """
 
-    __slots__ = ("look_back", "open", "touches", "whole")
+    __slots__ = ("is_tame", "look_back", "open", "start", "touches", "whole")
 
     whole: Engine
     """Finds matches in a text that is complete."""
@@ -98,8 +98,12 @@ class Compiled:
     What the engine finds first is made atomic and then fails.  So it matches nothing,
     and it is partial only where the text that will come can change the decision.
     """
-    look_back: int | None
-    """Characters before a match that decide on it, at most; ``None``: any number."""
+    start: Engine | None
+    """Finds all that ``open`` does, and does not care what stands before it."""
+    look_back: int
+    """Characters before a match that decide on it, at most."""
+    is_tame: bool
+    """It cannot match one text in very many ways."""
 
     def __init__(self, expression: str, *, name: str) -> None:
         regex = _package()
@@ -123,7 +127,10 @@ class Compiled:
             has_nested_sets=bool(flags & regex.VERSION1),
         )
         self.look_back = way.look_back
+        self.is_tame = way.is_tame
         self.open = regex.compile(way.expression, flags)
+        lead = way.without_lead
+        self.start = None if lead is None else regex.compile(lead, flags)
         # A comment at the end of a verbose expression would hide what follows it.
         end = "\n" if flags & regex.VERBOSE else ""
         self.touches = regex.compile(f"(?>{way.expression}{end})(?!)", flags)

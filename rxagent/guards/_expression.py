@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from sys import maxsize
 from typing import NamedTuple
 
 from rxagent.errors import ConfigurationError
@@ -29,8 +30,8 @@ _TOKEN = re.compile(
   | (?P<flags>   \(\?[a-zA-Z0-9]+(?:-[a-zA-Z]+)?\) )
   | (?P<verb>    \(\*[A-Z]+\) )
   | (?P<behind>  \(\?<[=!] )
-  | (?P<open>    \( (?: \?(?: [:=!>|] | P?<\w+> | \(\w+\) | (?=\(\?)
-                     | [a-zA-Z0-9]*(?:-[a-zA-Z]+)?: ) )? )
+  | (?P<if>      \(\? (?: \(\w+\) | (?=\(\?) ) )
+  | (?P<open>    \( (?: \?(?: [:=!>|] | P?<\w+> | [a-zA-Z0-9]*(?:-[a-zA-Z]+)?: ) )? )
   | (?P<close>   \) )
   | (?P<fuzzy>   \{ \s* (?: [0-9]+ \s* <=? \s* )? [eids] \s* (?: [<,:] [^}]* )? \} )
   | (?P<repeat>  [*+?] | \{[0-9]*,?[0-9]*\} )
@@ -41,6 +42,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_LEADS = (r"\b", r"\B", r"\m", r"\M", r"\A", "^")
 _REFUSED = {
     r"\G": "\\G, where a search starts,",
     r"\K": "\\K, which moves the start of a match,",
@@ -56,12 +58,16 @@ class Way(NamedTuple):
 
     Args:
         expression: It matches the same, and touches the end where that decides.
-        look_back: Characters before a match that decide on it, at most; ``None``: any
-            number.
+        look_back: Characters before a match that decide on it, at most.
+        without_lead: The same without what it asks at its start about the text before;
+            so it can start wherever the expression can.  ``None``: there is no saying.
+        is_tame: It repeats no group, so it cannot match one text in very many ways.
     """
 
     expression: str
-    look_back: int | None
+    look_back: int
+    without_lead: str | None
+    is_tame: bool
 
 
 def followed(
@@ -79,45 +85,104 @@ def followed(
         ConfigurationError: If it has something that no stream can follow.
     """
     tokens = list(_tokens(expression, is_verbose, has_nested_sets))
-    kinds = [kind for kind, _ in tokens if kind != "comment"]
-    follows = iter([*kinds[1:], "end"])
-    out: list[str] = []
-    groups: list[tuple[int, bool]] = []  # where each starts, and if it looks behind
-    look_back: int | None = 1  # a boundary looks at one character
-    width = 0
-    has_begun = False
-    for kind, token in tokens:
-        _refuse(name, kind, token)
-        is_repeated = kind != "comment" and next(follows) == "repeat"
-        is_behind = any(behind for _, behind in groups)
-        if is_behind:
-            width += _WIDEST
-            if kind in ("back", "call") or (kind == "repeat" and token != "?"):
-                look_back = None
-        if kind in ("open", "behind"):
-            groups.append((len(out), kind == "behind"))
-        elif kind == "close":
-            start, _ = groups.pop()
-            if is_repeated and not any(behind for _, behind in groups):
-                out[start] = f"(?:{_NEXT}{out[start]}"
-                token = "))"
-        elif token == r"\X":
-            token, look_back = rf"(?:{_NEXT}\X{_NEXT})", None
-        elif kind in ("back", "call") and is_repeated:
-            token = f"(?:{_NEXT}{token})"
-        elif (peek := _PEEKS.get(token)) and (has_begun or token == "$"):
+    for token in tokens:
+        _refuse(name, token)
+    lead = _length_of_lead(tokens)
+    reader = _Reader(tokens, lead)
+    flags = [token.text for token in tokens[:lead] if token.kind == "flags"]
+    refers = any(token.kind in ("back", "call", "if") for token in tokens)
+    is_clear = not refers and not reader.is_unclear
+    return Way(
+        expression="".join(reader.out),
+        look_back=maxsize if reader.is_endless else reader.width,
+        without_lead="".join(flags + reader.out[lead:]) if is_clear else None,
+        is_tame=reader.is_tame,
+    )
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+    @property
+    def is_behind(self) -> bool:
+        return self.kind == "behind"
+
+    @property
+    def opens(self) -> bool:
+        return self.kind in ("open", "if", "behind")
+
+
+class _Reader:
+    """Reads the tokens of an expression, and writes those with which it is followed.
+
+    Args:
+        tokens: Of the expression.
+        lead: How many of them only ask about the text before.
+    """
+
+    def __init__(self, tokens: list[_Token], lead: int) -> None:
+        self.out: list[str] = []
+        self.width = 1  # a boundary looks at one character
+        self.is_endless = False  # it looks back at any number of characters
+        self.is_unclear = False  # it looks back behind its lead
+        self.is_tame = True
+        self._groups: list[tuple[int, bool]] = []  # where each starts; if it looks back
+        kinds = [token.kind for token in tokens if token.kind != "comment"]
+        follows = iter([*kinds[1:], "end"])
+        for number, token in enumerate(tokens):
+            is_repeated = token.kind != "comment" and next(follows) == "repeat"
+            if self._is_behind:
+                self._measure(token)
+            if number >= lead and (token.is_behind or token.text == r"\X"):
+                self.is_unclear = True
+            self.out.append(self._written(token, number < lead, is_repeated))
+
+    @property
+    def _is_behind(self) -> bool:
+        return any(behind for _, behind in self._groups)
+
+    def _measure(self, token: _Token) -> None:
+        self.width += _WIDEST
+        has_no_end = token.kind == "repeat" and token.text != "?"
+        if has_no_end or token.kind in ("back", "call") or token.text == r"\X":
+            self.is_endless = True
+
+    def _written(self, token: _Token, is_lead: bool, is_repeated: bool) -> str:
+        text = token.text
+        if token.opens:
+            self._groups.append((len(self.out), token.is_behind))
+        elif token.kind == "close":
+            start, _ = self._groups.pop()
+            if is_repeated and not self._is_behind:
+                self.is_tame = False
+                self.out[start] = f"(?:{_NEXT}{self.out[start]}"
+                return "))"
+        elif text == r"\X":
+            self.is_endless = True
+            return rf"(?:{_NEXT}\X{_NEXT})"
+        elif token.kind in ("back", "call") and is_repeated:
+            return f"(?:{_NEXT}{text})"
+        elif (peek := _PEEKS.get(text)) and not (is_lead and text != "$"):
             # Behind is read from right to left, so there it stands on both sides.
-            token = f"{peek}{token}{peek}" if is_behind else f"{peek}{token}"
-        has_begun = has_begun or kind not in ("flags", "comment")
-        out.append(token)
-    if look_back is not None:
-        look_back = max(look_back, width)
-    return Way("".join(out), look_back)
+            return f"{peek}{text}{peek}" if self._is_behind else f"{peek}{text}"
+        return text
+
+
+def _length_of_lead(tokens: list[_Token]) -> int:
+    """How many tokens at the start only ask about the text before."""
+    depth = 0
+    for number, token in enumerate(tokens):
+        is_lead = token.kind in ("flags", "comment") or token.text in _LEADS
+        if not (depth or is_lead or token.is_behind):
+            return 0 if token.kind == "repeat" else number
+        depth += token.opens - (token.kind == "close")
+    return len(tokens)
 
 
 def _tokens(
     expression: str, is_verbose: bool, has_nested_sets: bool
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[_Token]:
     at = 0
     while at < len(expression):
         found = _TOKEN.match(expression, at)
@@ -131,7 +196,7 @@ def _tokens(
             kind = "comment"
         elif is_verbose and kind == "other" and found[0].isspace():
             kind = "comment"
-        yield kind, expression[at:end]
+        yield _Token(kind, expression[at:end])
         at = end
 
 
@@ -153,9 +218,10 @@ def _end_of_set(expression: str, at: int, is_nested: bool) -> int:
     return at
 
 
-def _refuse(name: str, kind: str, token: str) -> None:
-    what = "approximate matching" if kind == "fuzzy" else _REFUSED.get(token)
-    if kind == "open" and re.match(r"\(\?[^:<]*[xw][^:<]*:", token):
+def _refuse(name: str, token: _Token) -> None:
+    is_fuzzy = token.kind == "fuzzy"
+    what = "approximate matching" if is_fuzzy else _REFUSED.get(token.text)
+    if token.kind == "open" and re.match(r"\(\?[^:<]*[xw][^:<]*:", token.text):
         what = "flags x or w for a part of it"
     if what:
         raise ConfigurationError(f"{name} has {what} and a stream cannot follow that")

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from rxagent.errors import GuardError
 from rxagent.guards._engine import Found
-from rxagent.guards._scan import SHORT, Rule, Scan
+from rxagent.guards._scan import LONG, Rule, Scan
 from rxagent.guards._text_guard import Span
 
 __all__ = ["Matching", "OnHold", "Replace"]
@@ -45,11 +45,12 @@ class Matching:
         self._rules = rules
         self._replace = replace
         self._max = self._limit = max_hold_chars
-        self._short = min(max_hold_chars, SHORT)
+        self._short = min(max_hold_chars, *(rule.short for rule in rules))
         self._on_hold = on_hold
         self._searches = [rule.compiled.open.search for rule in rules]
-        behind = [rule.compiled.look_back for rule in rules]
-        self._look_back = None if None in behind else max(filter(None, behind))
+        looks = [rule.first_look for rule in rules]
+        self._looks = [look for look in looks if look] if all(looks) else None
+        self._look_back = max(rule.compiled.look_back for rule in rules)
         self._text = ""  # what is held, and before it what decides on it
         self._at = 0  # where in it the held text starts
         self._next = 0  # where the next match may start; one more after an empty one
@@ -62,21 +63,25 @@ class Matching:
 
     def feed(self, text: str, /) -> Sequence[str]:
         """Take a piece; return the text that is decided."""
-        whole, at = self._text + text, self._at
-        first = end = len(whole)
-        if end - at < self._short and at == self._next:
-            for search in self._searches:
-                found = search(whole, at, partial=True)
-                if found is not None:
-                    if not found.partial:
-                        break
-                    if found.start() < first:
-                        first = found.start()
-            else:  # nothing matches, and nothing may before first
-                is_all = at == end - len(text) and first == end
+        before = self._text
+        whole, at, held = before + text, self._at, len(before) - self._at
+        if not held and self._looks is not None:
+            for look in self._looks:
+                if look(text):
+                    break
+            else:
+                self._text = whole = whole[-self._look_back :]
+                self._at = self._next = len(whole)
+                return (text,)
+        if at == self._next and len(whole) - at < self._short:
+            if held > LONG and any(rule.is_open(whole, at) for rule in self._rules):
+                self._text = whole
+                return ()
+            first = self._first(whole, at)
+            if first is not None:
                 self._text, self._at = whole, first
                 self._drop()
-                if is_all:
+                if not held and first == len(whole):
                     return (text,)
                 return (whole[at:first],) if first > at else ()
         return _joined(self.feed_placed(text))
@@ -106,6 +111,17 @@ class Matching:
         spans = list(self._rest())
         self._at = self._next = len(self._text)
         return spans
+
+    def _first(self, text: str, at: int) -> int | None:
+        """Where a match may start first; ``None``: something does match."""
+        first = len(text)
+        for search in self._searches:
+            found = search(text, at, partial=True)
+            if found is not None:
+                if not found.partial:
+                    return None
+                first = min(first, found.start())
+        return first
 
     def _decided(self) -> Iterator[Span]:
         scans = [Scan(rule, self._text) for rule in self._rules]
@@ -182,8 +198,8 @@ class Matching:
     def _drop(self) -> None:
         """Forget the text that decides on nothing any more."""
         self._next = max(self._at, self._next)
-        if self._look_back is not None and self._at > self._look_back:
-            gone = self._at - self._look_back
+        gone = self._at - self._look_back
+        if gone > 0:
             self._text = self._text[gone:]
             self._at -= gone
             self._next -= gone

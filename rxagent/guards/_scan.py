@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from rxagent.errors import GuardError
 from rxagent.guards._engine import Compiled, Found
+from rxagent.guards._first_look import first_look
 from rxagent.guards._pattern import Pattern
 
-__all__ = ["SHORT", "Rule", "Scan"]
+__all__ = ["LONG", "Rule", "Scan"]
 
-SHORT = 24  # characters; no search in them takes long, and a clock does
-_LONG = 64  # characters; from here on, a place is asked before the text behind it
+_SHORT = 24  # characters: no search in them takes long, and a clock does
+_SHORT_AND_TAME = 256
+LONG = 16  # characters: from here on, a place is asked before the text behind it
 
 
 class Rule:
@@ -25,7 +27,15 @@ class Rule:
         ConfigurationError: If no stream can follow the pattern.
     """
 
-    __slots__ = ("compiled", "guard", "name", "pattern", "timeout_s")
+    __slots__ = (
+        "compiled",
+        "first_look",
+        "guard",
+        "name",
+        "pattern",
+        "short",
+        "timeout_s",
+    )
 
     def __init__(
         self, guard: str, pattern: Pattern, number: int, *, timeout_s: float
@@ -35,6 +45,9 @@ class Rule:
         self.name = pattern.name or f"pattern {number}"
         self.timeout_s = timeout_s
         self.compiled = Compiled(pattern.expression, name=f"{guard}'s {self.name}")
+        self.first_look = first_look(self.compiled)
+        self.short = _SHORT_AND_TAME if self.compiled.is_tame else _SHORT
+        """A text of fewer characters needs no clock."""
 
     def first(self, text: str, at: int) -> Found | None:
         """Find the first match, from ``at`` on, in a text that is complete."""
@@ -48,6 +61,14 @@ class Rule:
         except TimeoutError:
             raise self.took_too_long() from None
         return found
+
+    def is_open(self, text: str, at: int, timeout_s: float | None = None) -> bool:
+        """Whether the end of the text decides on what is found at ``at``."""
+        engines = self.compiled
+        found = engines.open.match(text, at, partial=True, timeout=timeout_s)
+        if found is None or found.partial:
+            return found is not None
+        return bool(engines.touches.match(text, at, partial=True, timeout=timeout_s))
 
     def begins(self, text: str, at: int) -> Found | None:
         """Find what may become a match at ``at``, in a text that goes on."""
@@ -89,13 +110,13 @@ class Scan:
         self.found: Found | None = None
         """What it matches there; ``None``: that is not decided."""
         self._text = text
-        self._touch = -1  # the first place on which the end of the text decides
+        self._touch = -1  # from a search for the first place on which the end decides
 
     def look(self, at: int) -> None:
         """Look for the first place from ``at`` on."""
         if self.start >= at:
             return
-        is_short = len(self._text) - at < SHORT
+        is_short = len(self._text) - at < self.rule.short
         timeout_s = None if is_short else self.rule.timeout_s
         try:
             self.start, self.found = self._first(at, timeout_s)
@@ -103,25 +124,32 @@ class Scan:
             raise self.rule.took_too_long() from None
 
     def _first(self, at: int, timeout_s: float | None) -> tuple[int, Found | None]:
-        compiled, text, end = self.rule.compiled, self._text, len(self._text)
-        if end - at > _LONG and compiled.touches.match(
-            text, at, partial=True, timeout=timeout_s
-        ):
+        engine, text, end = self.rule.compiled.open, self._text, len(self._text)
+        if end - at > LONG and self.rule.is_open(text, at, timeout_s):
             return at, None
         while True:
-            found = compiled.open.search(text, at, partial=True, timeout=timeout_s)
+            found = engine.search(text, at, partial=True, timeout=timeout_s)
             if found is None:
                 return end, None
             start = found.start()
             if found.partial:
                 return start, None
-            if self._touch < at:
-                touch = compiled.touches.search(
-                    text, at, partial=True, timeout=timeout_s
-                )
-                self._touch = end if touch is None else touch.start()
-            if self._touch <= start or start == end:
-                return min(self._touch, end), None
+            touch = self._first_touch(at, start, timeout_s)
+            if touch <= start or start == end:
+                return touch, None
             if self.rule.holds(found):
                 return start, found
             at = start + 1
+
+    def _first_touch(self, at: int, last: int, timeout_s: float | None) -> int:
+        """The first place on which the end decides, if it is not after ``last``."""
+        touches, text, end = self.rule.compiled.touches, self._text, len(self._text)
+        if last - at < LONG:
+            for place in range(at, last + 1):
+                if touches.match(text, place, partial=True, timeout=timeout_s):
+                    return place
+            return end
+        if self._touch < at:
+            touch = touches.search(text, at, partial=True, timeout=timeout_s)
+            self._touch = end if touch is None else touch.start()
+        return self._touch
