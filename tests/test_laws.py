@@ -5,7 +5,6 @@ An advisor, operator or model that is in its catalogue and not in these tables f
 
 from __future__ import annotations
 
-import re
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -26,7 +25,6 @@ from rxagent.advisors import (
     schema_tools,
     tool_loop,
 )
-from rxagent.advisors._pattern import Pattern
 from rxagent.agent import Agent
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
@@ -62,7 +60,7 @@ from tests.test_chain import probe
 ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "budget": lambda: budget(max_tokens=1, count=lambda asked: asked.text.count("l")),
     "log": lambda: log(events=True),
-    "pii": lambda: pii([Pattern(name="greeting", regex=re.compile("hello"))]),
+    "pii": lambda: pii("hello"),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,

@@ -6,24 +6,27 @@ from dataclasses import replace
 from reactivex import Observable
 
 from rxagent.advisors._masking import masked
-from rxagent.advisors._pattern import Pattern
 from rxagent.advisors._placeholders import Placeholders
 from rxagent.advisors._restoring import RestoreValues
 from rxagent.chain import around
 from rxagent.events import ChatEvent
+from rxagent.guards import Pattern
+from rxagent.guards._rules import rules_of
 from rxagent.named import Order, named
 from rxagent.operators import just, transduce
 from rxagent.requests import ChatRequest
 from rxagent.types import Advisor, Exchange
 
 
-def pii(patterns: Iterable[Pattern]) -> Advisor:
+def pii(
+    patterns: str | Pattern | Iterable[str | Pattern], *, timeout_s: float = 1.0
+) -> Advisor:
     """Let the model see placeholders for what is personal, and nobody else.
 
     ::
 
         --q---------------|
-        [ pii() ]                         the rest sees q with [EMAIL_1], and answers
+        [ pii(EMAIL) ]                    the rest sees q with [EMAIL_1], and answers
         ----a--b-----(c,F)|               with it, cut in two; c and F hold the address
 
     Put it right of the tool loop.  Then it sees each request of a turn, the results of
@@ -41,22 +44,25 @@ def pii(patterns: Iterable[Pattern]) -> Advisor:
     signature, which only the provider that wrote them gets.
 
     Args:
-        patterns: What to find, and what a placeholder calls it.
+        patterns: What to find; the name of a `Pattern` is what its placeholders say,
+            as in ``[EMAIL_1]``.  Where several overlap, all of it is one value.
+        timeout_s: How long one search may take, in seconds; more is a `GuardError`.
 
     Returns:
         An advisor.  Its stream fails with an `AdvisorError` if it stands left of a tool
         loop that runs.  An error passes as it is, and its text is not restored.
 
     Raises:
-        ConfigurationError: If ``patterns`` is no list.
+        ConfigurationError: If a pattern cannot be used; or without the regex package,
+            which is in the extra ``guards``.
     """
-    sought = tuple(patterns)
+    rules = rules_of("pii", patterns, max_hold_chars=1, timeout_s=timeout_s)
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
-        values = Placeholders(sought)
+        values = Placeholders(rules)
         messages = tuple(masked(each, values) for each in request.messages)
         restore = transduce(lambda: RestoreValues(values))
         return just(replace(request, messages=messages)).pipe(inner, restore)
 
-    names = ", ".join(each.name for each in sought)
+    names = ", ".join(each.name for each in rules)
     return named("pii", around(handle), settings=names, order=Order.IN_LOOP)

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rxagent.advisors._pattern import Pattern
-from rxagent.errors import AdvisorError
+from rxagent.errors import AdvisorError, GuardError
+from rxagent.guards._engine import Found
+from rxagent.guards._scan import Rule
 from rxagent.wire.json_text import dump_json, load_json
 
 __all__ = ["Placeholders"]
@@ -38,7 +39,7 @@ class Placeholders:
     that it comes back as it was, and not as the value of another.
 
     Args:
-        patterns: What to find.
+        rules: What to find.
     """
 
     __slots__ = (
@@ -46,14 +47,14 @@ class Placeholders:
         "_counts",
         "_kinds",
         "_looks",
-        "_patterns",
+        "_rules",
         "_starts",
         "_values",
     )
 
-    def __init__(self, patterns: Sequence[Pattern]) -> None:
-        self._patterns = [(each, _kind(each.name)) for each in patterns]
-        kinds = {_LITERAL, *(kind for _, kind in self._patterns)}
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = [(each, _kind(each.pattern.name)) for each in rules]
+        kinds = {_LITERAL, *(kind for _, kind in self._rules)}
         self._looks = re.compile(rf"\[(?:{'|'.join(sorted(kinds))})_[0-9]+\]")
         self._by_value: dict[str, str] = {}
         self._kinds: dict[str, str] = {}
@@ -122,11 +123,10 @@ class Placeholders:
         kinds = self._kinds.copy()
         for match in self._looks.finditer(text):
             yield _Span(*match.span(), _LITERAL)
-        for pattern, kind in self._patterns:
-            for match in pattern.regex.finditer(text):
-                if match[0] and _is_one(pattern, match[0]):
-                    kinds.setdefault(match[0], kind)
-                    yield _Span(*match.span(), kind)
+        for rule, kind in self._rules:
+            for start, end in _matches(rule, text):
+                kinds.setdefault(text[start:end], kind)
+                yield _Span(start, end, kind)
         for value, kind in kinds.items():
             at = text.find(value)
             while at >= 0:
@@ -147,17 +147,29 @@ def _merged(found: Iterable[_Span]) -> list[_Span]:
 
 
 def _kind(name: str) -> str:
-    return _NOT_IN_A_KIND.sub("_", name.upper()).strip("_")
+    return _NOT_IN_A_KIND.sub("_", name.upper()).strip("_") or "VALUE"
 
 
-def _is_one(pattern: Pattern, text: str) -> bool:
-    if pattern.check is None:
-        return True
+def _matches(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
+    at = 0
+    while at < len(text):  # a search from the end finds the empty text there for ever
+        found = _first(rule, text, at)
+        if found is None:
+            return
+        start, end = found.start(), found.end()
+        if start < end:
+            yield start, end
+        at = max(end, start + 1)
+
+
+def _first(rule: Rule, text: str, at: int) -> Found | None:
     try:
-        return pattern.check(text)
-    except Exception as error:  # noqa: BLE001 - what it says may hold the value
+        return rule.first(text, at)
+    except GuardError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a check may tell the value
         raise AdvisorError(
             "pii",
-            f"cannot use the pattern {pattern.name!r}: its check raised "
-            f"{type(error).__name__}; what it said may hold a value and is not shown",
+            f"cannot use {rule.name!r}: its check raised {type(error).__name__}, and "
+            "what that says is not shown, since it may hold a value",
         ) from None

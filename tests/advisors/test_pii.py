@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +13,6 @@ from reactivex.testing import TestScheduler
 from reactivex.testing.marbles import marbles_testing
 
 from rxagent.advisors import log, pii, tool_loop
-from rxagent.advisors._pattern import Pattern
 from rxagent.advisors._placeholders import Placeholders
 from rxagent.advisors._restoring import RestoreText, RestoreValues
 from rxagent.agent import Agent
@@ -27,6 +26,8 @@ from rxagent.events import (
     ToolCallDelta,
     ToolFinished,
 )
+from rxagent.guards import Pattern
+from rxagent.guards._rules import rules_of
 from rxagent.messages import (
     AssistantMessage,
     Image,
@@ -58,13 +59,14 @@ ANN, BOB = "ann@x.org", "bob@y.net"
 PHONE = "+4915112345678"
 
 
-def found(name: str, regex: str, check: Callable[[str], bool] | None = None) -> Pattern:
-    return Pattern(name=name, regex=re.compile(regex), check=check)
-
-
-EMAIL = found("email", r"[\w.]+@[\w.]+\w")
-NUMBER = found("phone", r"\+\d{8,15}")
+EMAIL = Pattern(name="email", expression=r"[\w.]+@[\w.]+\w")
+NUMBER = Pattern(name="phone", expression=r"\+\d{8,15}")
 PATTERNS = [EMAIL, NUMBER]
+
+
+def placeholders(*patterns: Pattern) -> Placeholders:
+    rules = rules_of("pii", patterns or PATTERNS, max_hold_chars=1, timeout_s=1)
+    return Placeholders(rules)
 
 
 def masking() -> Advisor:
@@ -212,16 +214,21 @@ def test_a_value_that_was_found_is_masked_where_no_pattern_finds_it() -> None:
 
 
 def test_overlapping_values_are_one() -> None:
-    patterns = [found("a", "ab+"), found("b", "b+c"), found("c", "bb")]
-
-    values = Placeholders(patterns)
+    a, b, c = (
+        Pattern(name=name, expression=expression)
+        for name, expression in (("a", "ab+"), ("b", "b+c"), ("c", "bb"))
+    )
+    values = placeholders(a, b, c)
 
     assert values.masked("abbc bb") == "[A_1] [C_1]"
     assert values.restored("[A_1] [C_1]") == "abbc bb"
 
 
 def test_a_check_decides_what_is_a_value() -> None:
-    values = Placeholders([found("even", r"\d+", lambda text: int(text) % 2 == 0)])
+    even = Pattern(
+        name="even", expression=r"\d+", check=lambda text: int(text) % 2 == 0
+    )
+    values = placeholders(even)
 
     assert values.masked("1, 2, 3") == "1, [EVEN_1], 3"
 
@@ -230,7 +237,8 @@ def test_a_check_that_fails_names_its_pattern_and_not_the_value() -> None:
     def check(text: str) -> bool:
         raise ValueError(f"{text} is odd")
 
-    agent = Agent(ScriptedModel(), advisors=[pii([found("id no.", r"\d+", check)])])
+    pattern = Pattern(name="id no.", expression=r"\d+", check=check)
+    agent = Agent(ScriptedModel(), advisors=[pii(pattern)])
 
     with pytest.raises(AdvisorError, match=r"'id no\.'.*ValueError") as at:
         agent.call("I am 4711").run()
@@ -252,7 +260,7 @@ JSON_CASES = [
 
 @pytest.mark.parametrize(("text", "expected"), JSON_CASES)
 def test_the_arguments_of_a_call_stay_json(text: str, expected: str) -> None:
-    values = Placeholders([EMAIL, found("card", "4111")])
+    values = placeholders(EMAIL, Pattern(name="card", expression="4111"))
 
     assert values.masked_json(text) == expected
 
@@ -271,7 +279,7 @@ def test_a_value_is_quoted_where_it_goes_back_into_json() -> None:
     agent = Agent(
         model,
         tools=[f],
-        advisors=[tool_loop(), pii([found("name", re.escape(name))])],
+        advisors=[tool_loop(), pii(Pattern(name="name", expression=re.escape(name)))],
     )
     deltas = [e for e in agent.stream(f"I am {name}") if isinstance(e, ToolCallDelta)]
 
@@ -279,6 +287,17 @@ def test_a_value_is_quoted_where_it_goes_back_into_json() -> None:
     assert json.loads("".join(each.arguments for each in deltas)) == {"who": name}
     assert name not in sent(model)
     assert json.dumps(name)[1:-1] not in sent(model)
+
+
+def test_a_pattern_without_a_name_finds_values() -> None:
+    model = ScriptedModel("[VALUE_1]")
+
+    assert Agent(model, advisors=[pii(r"id\d+")]).call("id7").run().text == "id7"
+    assert model.requests[0].messages[0].text == "[VALUE_1]"
+
+
+def test_a_match_of_nothing_is_no_value() -> None:
+    assert placeholders(Pattern(name="x", expression="x*")).masked("axxb") == "a[X_1]b"
 
 
 @pytest.mark.parametrize("in_json", [False, True])
@@ -294,7 +313,7 @@ def test_a_value_is_quoted_where_it_goes_back_into_json() -> None:
     ],
 )
 def test_a_placeholder_may_be_cut_anywhere(text: str, in_json: bool) -> None:
-    values = Placeholders(PATTERNS)
+    values = placeholders()
     values.masked(f"{ANN} {BOB}")
 
     assert_cut_anywhere(
@@ -311,7 +330,7 @@ def test_a_placeholder_may_be_cut_anywhere(text: str, in_json: bool) -> None:
     )
 )
 def test_pieces_of_any_kind_restore_as_the_whole_does(pieces: list[str]) -> None:
-    values = Placeholders(PATTERNS)
+    values = placeholders()
     values.masked(f"{ANN} [EMAIL_1]")
     restorer = RestoreText(values)
 
@@ -333,17 +352,17 @@ def test_masked_and_restored_is_what_it_was_and_hides_every_value(
     texts: list[str],
 ) -> None:
     """S001-139."""
-    values = Placeholders(PATTERNS)
+    values = placeholders()
     masked = [values.masked(text) for text in texts]
 
     assert [values.restored(each) for each in masked] == texts
     assert not [each for each in masked for value in (ANN, BOB, PHONE) if value in each]
-    again = Placeholders(PATTERNS)
+    again = placeholders()
     assert [again.masked(text) for text in texts[:3]] == masked[:3]
 
 
 def test_each_text_of_an_answer_is_held_by_itself() -> None:
-    values = Placeholders(PATTERNS)
+    values = placeholders()
     values.masked(ANN)
     restore = RestoreValues(values)
 
@@ -422,7 +441,7 @@ def test_no_value_is_shown_or_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert ANN not in caplog.text
     assert repr(advisor) == "pii(email, phone)"
     assert ANN not in repr(response.context)
-    values = Placeholders(PATTERNS)
+    values = placeholders()
     values.masked(ANN)
     shown = repr([values, RestoreValues(values), RestoreText(values)])
     assert ANN not in shown
