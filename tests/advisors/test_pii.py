@@ -16,6 +16,7 @@ from rxagent.advisors import log, pii, tool_loop
 from rxagent.advisors._placeholders import Placeholders
 from rxagent.advisors._restoring import RestoreText, RestoreValues
 from rxagent.agent import Agent
+from rxagent.decisions import Approve
 from rxagent.errors import AdvisorError
 from rxagent.events import (
     ChatEvent,
@@ -408,6 +409,31 @@ def test_what_a_provider_has_signed_stays_as_it_wrote_it() -> None:
         opaque,
         Text(text="ok"),
     )
+
+
+def test_a_turn_that_pauses_goes_on_with_the_same_placeholders() -> None:
+    @tool(needs_approval=True)
+    def send(to: str) -> str:
+        """Send."""
+        return f"sent to {to} and {BOB}"
+
+    model = ScriptedModel(
+        Reply(calls=(tool_call("send", to="[EMAIL_1]"),)), "To [EMAIL_1], [EMAIL_2]"
+    )
+    agent = Agent(model, tools=[send], advisors=[tool_loop(), masking()])
+
+    snapshot = agent.call(f"Write to {ANN}").run().snapshot
+    assert snapshot is not None
+    pending = {snapshot.pending[0]: Approve()}
+    events = list(agent.resume(snapshot, pending))
+
+    end = events[-1]
+    assert isinstance(end, Finished)
+    assert end.response.text == f"To {ANN}, {BOB}"
+    first, second = (request.messages for request in model.requests)
+    assert second[: len(first)] == first
+    assert not [value for value in (ANN, BOB) if value in sent(model)]
+    assert "[EMAIL" not in repr(snapshot)
 
 
 def test_left_of_the_tool_loop_it_stops_before_a_tool_runs() -> None:
