@@ -69,8 +69,7 @@ def _part(part: _Part, text: _Change, arguments: _Change) -> _Part:
             return part if changed == part.text else replace(part, text=changed)
         case ToolCall():
             changed = arguments(part.arguments)
-            if changed == part.arguments:
-                return part
-            return replace(part, arguments=changed)
+            same = changed == part.arguments
+            return part if same else replace(part, arguments=changed)
         case _:
             return part

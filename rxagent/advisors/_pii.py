@@ -7,13 +7,13 @@ from reactivex import Observable
 
 from rxagent.advisors._masking import masked
 from rxagent.advisors._placeholders import Placeholders
-from rxagent.advisors._restoring import RestoreValues
+from rxagent.advisors._restoring import restoring
 from rxagent.chain import around
 from rxagent.events import ChatEvent
 from rxagent.guards import Pattern
 from rxagent.guards._rules import rules_of
 from rxagent.named import Order, named
-from rxagent.operators import just, transduce
+from rxagent.operators import just
 from rxagent.requests import ChatRequest
 from rxagent.types import Advisor, Exchange
 
@@ -61,8 +61,8 @@ def pii(
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
         values = Placeholders(rules)
         messages = tuple(masked(each, values) for each in request.messages)
-        restore = transduce(lambda: RestoreValues(values))
-        return just(replace(request, messages=messages)).pipe(inner, restore)
+        asked = replace(request, messages=messages)
+        return just(asked).pipe(inner, restoring(values))
 
     names = ", ".join(each.name for each in rules)
     return named("pii", around(handle), settings=names, order=Order.IN_LOOP)

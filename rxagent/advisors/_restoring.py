@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from functools import partial
 
 from rxagent.advisors._masking import restored
 from rxagent.advisors._placeholders import Placeholders
 from rxagent.errors import AdvisorError
-from rxagent.events import (
-    ChatEvent,
-    Finished,
-    ReasoningDelta,
-    Retracted,
-    RoundFinished,
-    TextDelta,
-    ToolCallDelta,
-)
+from rxagent.events import ChatEvent, Finished, RoundFinished
+from rxagent.guards._lift import TextLift
+from rxagent.guards._text_guard import Channel, Span, TextGuard
+from rxagent.operators import fuse, transduce
+from rxagent.types import Operator
 
-__all__ = ["RestoreText", "RestoreValues"]
+__all__ = ["RestoreText", "restoring"]
 
-_Delta: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta
+_TEXTS: Sequence[Channel] = ("text", "reasoning")
+_ARGUMENTS: Sequence[Channel] = ("tool_arguments",)
+
+
+def restoring(values: Placeholders) -> Operator[ChatEvent, ChatEvent]:
+    """Make an operator that puts values back into an answer.
+
+    Args:
+        values: All that can come.
+
+    Returns:
+        An operator; of one subscription.
+    """
+    text: TextGuard = partial(RestoreText, values)
+    arguments: TextGuard = partial(RestoreText, values, in_json=True)
+    steps: list[Operator[ChatEvent, ChatEvent]] = [
+        transduce(partial(TextLift, text, name="pii", channels=_TEXTS)),
+        transduce(partial(TextLift, arguments, name="pii", channels=_ARGUMENTS)),
+        transduce(partial(_RestoreEnd, values)),
+    ]
+    return fuse(steps)
 
 
 class RestoreText:
@@ -43,99 +59,48 @@ class RestoreText:
         return len(self._held)
 
     def feed(self, piece: str, /) -> Sequence[str]:
-        """Take a piece; return what is decided."""
+        """Take a piece; return what is decided, as one text."""
+        if not self._held and "[" not in piece:  # a placeholder begins with it
+            return (piece,)
+        ready = "".join(span.text for span in self.feed_placed(piece))
+        return (ready,) if ready else ()
+
+    def feed_placed(self, piece: str, /) -> Iterable[Span]:
+        """Take a piece; return what is decided, and what it stands for."""
         text = self._held + piece
-        cut = text.rfind("[")  # a placeholder has no other
-        if cut < 0:
-            return (text,) if text else ()
+        cut = max(text.rfind("["), 0)
         if not self._values.may_go_on(text[cut:]):
             cut = len(text)
         self._held = text[cut:]
-        return (self._restored(text[:cut]),) if cut else ()
+        return self._values.spans(text[:cut], in_json=self._in_json)
 
     def flush(self) -> Sequence[str]:
         """Return what is held: it was no placeholder."""
+        return [span.text for span in self.flush_placed()]
+
+    def flush_placed(self) -> Sequence[Span]:
+        """Return what is held, and that it is as it was."""
         held, self._held = self._held, ""
-        return (held,) if held else ()
-
-    def _restored(self, text: str) -> str:
-        return self._values.restored(text, in_json=self._in_json)
+        return (Span(held, len(held), is_kept=True),) if held else ()
 
 
-class RestoreValues:
-    """Puts values back into the events of one answer.
-
-    Each text of it is restored by itself, each call's arguments too.  What is held of
-    one text holds up no other event, but for those that end the answer.
-
-    Args:
-        values: All that can come.
-    """
+class _RestoreEnd:
+    """Puts values back into the response that ends an answer."""
 
     def __init__(self, values: Placeholders) -> None:
         self._values = values
-        self._texts: dict[type | int, tuple[RestoreText, _Delta]] = {}
 
     def feed(self, event: ChatEvent, /) -> Sequence[ChatEvent]:
-        """Take an event; return what is ready."""
-        match event:
-            case ToolCallDelta():
-                return self._delta(event, event.index, event.arguments)
-            case TextDelta() | ReasoningDelta():
-                return self._delta(event, type(event), event.text)
-            case RoundFinished():
-                raise AdvisorError(
-                    "pii",
-                    "stands left of the tool loop, where it does not see what tools "
-                    "return, and tools would get placeholders; put it right of it, as "
-                    "in advisors=[..., tool_loop(), pii()]",
-                )
-            case Retracted():
-                self._texts.clear()
-                return (event,)
-            case Finished(response=response):
-                whole = replace(event, response=restored(response, self._values))
-                return (*self.flush(), whole)
-            case _:
-                return (event,)
+        if isinstance(event, Finished):
+            return (replace(event, response=restored(event.response, self._values)),)
+        if isinstance(event, RoundFinished):
+            raise AdvisorError(
+                "pii",
+                "stands left of the tool loop, where it does not see what tools return "
+                "and tools would get placeholders; name the loop in front of it, as in "
+                "advisors=[tool_loop(), pii(...)]",
+            )
+        return (event,)
 
     def flush(self) -> Sequence[ChatEvent]:
-        """Return what is held of any text."""
-        left = [
-            _rest(delta, piece)
-            for text, delta in self._texts.values()
-            for piece in text.flush()
-        ]
-        self._texts.clear()
-        return left
-
-    def _delta(self, delta: _Delta, key: type | int, piece: str) -> Sequence[ChatEvent]:
-        known = self._texts.get(key)
-        if known is not None:
-            text = known[0]
-        elif "[" in piece:
-            text = RestoreText(self._values, in_json=isinstance(key, int))
-        else:
-            return (delta,)
-        ready = "".join(text.feed(piece))
-        if text.held:
-            self._texts[key] = (text, delta)
-        else:
-            self._texts.pop(key, None)
-        if ready == piece:
-            return (delta,)
-        names_call = isinstance(delta, ToolCallDelta) and (delta.id or delta.name)
-        return (_with_text(delta, ready),) if ready or names_call else ()
-
-
-def _with_text(delta: _Delta, text: str) -> _Delta:
-    if isinstance(delta, ToolCallDelta):
-        return replace(delta, arguments=text)
-    return replace(delta, text=text)
-
-
-def _rest(delta: _Delta, text: str) -> _Delta:
-    """What follows ``delta``; a call has said its name already."""
-    if isinstance(delta, ToolCallDelta):
-        delta = replace(delta, id=None, name=None)
-    return _with_text(delta, text)
+        return ()

@@ -14,10 +14,10 @@ from reactivex.testing.marbles import marbles_testing
 
 from rxagent.advisors import log, pii, tool_loop
 from rxagent.advisors._placeholders import Placeholders
-from rxagent.advisors._restoring import RestoreText, RestoreValues
+from rxagent.advisors._restoring import RestoreText, restoring
 from rxagent.agent import Agent
 from rxagent.decisions import Approve
-from rxagent.errors import AdvisorError
+from rxagent.errors import AdvisorError, GuardError
 from rxagent.events import (
     ChatEvent,
     Finished,
@@ -241,7 +241,7 @@ def test_a_check_that_fails_names_its_pattern_and_not_the_value() -> None:
     pattern = Pattern(name="id no.", expression=r"\d+", check=check)
     agent = Agent(ScriptedModel(), advisors=[pii(pattern)])
 
-    with pytest.raises(AdvisorError, match=r"'id no\.'.*ValueError") as at:
+    with pytest.raises(GuardError, match=r"'id no\.'.*ValueError") as at:
         agent.call("I am 4711").run()
     assert "4711" not in str(at.value)
     assert at.value.__suppress_context__
@@ -255,7 +255,10 @@ JSON_CASES = [
     ('{"to":"\\q ann@x.org"}', '{"to":"\\q [EMAIL_1]"}'),
     ('{"card": 4111, "n": 42}', '{"card": "[CARD_1]", "n": 42}'),
     ("", ""),
-    ("ann@x.org", "ann@x.org"),  # no JSON, and no string of it
+    ("ann@x.org", "[EMAIL_1]"),
+    ("{to: ann@x.org, 4111}", "{to: [EMAIL_1], [CARD_1]}"),
+    ('"4111"', '"[CARD_1]"'),
+    ("-4111", '"-[CARD_1]"'),
 ]
 
 
@@ -288,6 +291,14 @@ def test_a_value_is_quoted_where_it_goes_back_into_json() -> None:
     assert json.loads("".join(each.arguments for each in deltas)) == {"who": name}
     assert name not in sent(model)
     assert json.dumps(name)[1:-1] not in sent(model)
+
+
+def test_a_pattern_that_never_ends_is_an_error() -> None:
+    agent = Agent(ScriptedModel(), advisors=[pii(r"(x+x+)+y", timeout_s=0.01)])
+
+    with pytest.raises(GuardError, match=r"'pii' took more than 0\.01 s") as at:
+        agent.call("x" * 5000).run()
+    assert "xx" not in str(at.value)
 
 
 def test_a_pattern_without_a_name_finds_values() -> None:
@@ -362,35 +373,45 @@ def test_masked_and_restored_is_what_it_was_and_hides_every_value(
     assert [again.masked(text) for text in texts[:3]] == masked[:3]
 
 
-def test_each_text_of_an_answer_is_held_by_itself() -> None:
+def test_each_text_of_an_answer_is_restored_by_itself_and_all_keeps_its_place() -> None:
     values = placeholders()
     values.masked(ANN)
-    restore = RestoreValues(values)
-
-    def fed(*events: ChatEvent) -> list[ChatEvent]:
-        return [out for event in events for out in restore.feed(event)]
-
-    assert fed(TextDelta(text="to [EMA")) == [TextDelta(text="to ")]
-    assert fed(ReasoningDelta(text="[EMAIL_1")) == []
-    assert fed(ToolCallDelta(index=0, id="c", name="f", arguments="[EM")) == [
-        ToolCallDelta(index=0, id="c", name="f")
-    ]
-    assert fed(ToolCallDelta(index=1, arguments='"[EMAIL_1]"')) == [
-        ToolCallDelta(index=1, arguments=f'"{ANN}"')
-    ]
-    assert fed(TextDelta(text="IL_1]!"), ReasoningDelta(text="]")) == [
-        TextDelta(text=f"{ANN}!"),
-        ReasoningDelta(text=ANN),
-    ]
     end = Finished(response=ChatResponse(message=AssistantMessage.of("[EMAIL_1]")))
-    assert fed(end) == [
-        ToolCallDelta(index=0, arguments="[EM"),
+
+    def restored(*events: ChatEvent) -> list[ChatEvent]:
+        seen: list[ChatEvent] = []
+        just(*events).pipe(restoring(values)).subscribe(seen.append)
+        return seen
+
+    assert restored(
+        TextDelta(text="to [EMA"),
+        ReasoningDelta(text="[EMAIL_1"),
+        TextDelta(text="IL_1]!"),
+        ReasoningDelta(text="]"),
+        end,
+    ) == [
+        TextDelta(text="to "),
+        TextDelta(text=ANN),
+        ReasoningDelta(text=ANN),
+        TextDelta(text="!"),
         Finished(response=ChatResponse(message=AssistantMessage.of(ANN))),
     ]
-    assert fed(TextDelta(text="[EM"), Retracted(reason="")) == [Retracted(reason="")]
-    assert restore.feed(TextDelta(text="[")) == ()
-    assert restore.flush() == [TextDelta(text="[")]
-    assert restore.flush() == []
+    deltas = restored(
+        ToolCallDelta(index=0, id="a", name="f", arguments='["[EM'),
+        ToolCallDelta(index=1, id="b", name="g", arguments='"[EMAIL_1]"'),
+        ToolCallDelta(index=0, arguments='AIL_1]"]'),
+    )
+    for index, (name, arguments) in enumerate([("f", f'["{ANN}"]'), ("g", f'"{ANN}"')]):
+        call = [e for e in deltas if isinstance(e, ToolCallDelta) and e.index == index]
+        assert "".join(each.arguments for each in call) == arguments
+        assert [each.name for each in call] == [name] + [None] * (len(call) - 1)
+    assert restored(TextDelta(text="[EM"), Retracted(reason=""), end)[0] == Retracted(
+        reason=""
+    )
+    assert restored(TextDelta(text="a ["), TextDelta(text="")) == [
+        TextDelta(text="a "),
+        TextDelta(text="["),
+    ]
 
 
 def test_what_a_provider_has_signed_stays_as_it_wrote_it() -> None:
@@ -449,7 +470,7 @@ def test_left_of_the_tool_loop_it_stops_before_a_tool_runs() -> None:
     model = ScriptedModel(reply, "never")
     agent = Agent(model, tools=[look_up], advisors=[masking(), tool_loop()])
 
-    with pytest.raises(AdvisorError, match=r"tool_loop\(\), pii"):
+    with pytest.raises(AdvisorError, match=r"\[tool_loop\(\), pii"):
         agent.call(f"Help {ANN}").run()
     assert ran == []
     assert len(model.requests) == 1
@@ -469,7 +490,7 @@ def test_no_value_is_shown_or_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert ANN not in repr(response.context)
     values = placeholders()
     values.masked(ANN)
-    shown = repr([values, RestoreValues(values), RestoreText(values)])
+    shown = repr([values, restoring(values), RestoreText(values)])
     assert ANN not in shown
 
 
