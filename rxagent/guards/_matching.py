@@ -51,7 +51,7 @@ class Matching:
         looks = [rule.first_look for rule in rules]
         self._looks = [look for look in looks if look] if all(looks) else None
         self._look_back = max(rule.compiled.look_back for rule in rules)
-        self._text = ""  # what is held, and before it what decides on it
+        self._text: str = ""  # what is held, and before it what decides on it
         self._at = 0  # where in it the held text starts
         self._next = 0  # where the next match may start; one more after an empty one
         self._is_swallowing = False  # the held text was replaced before it is decided
@@ -70,8 +70,8 @@ class Matching:
                 if look(text):
                     break
             else:
-                self._text = whole = whole[-self._look_back :]
-                self._at = self._next = len(whole)
+                self._text = whole[-self._look_back :]
+                self._at = self._next = len(self._text)
                 return (text,)
         if at == self._next and len(whole) - at < self._short:
             if held > LONG and any(rule.is_open(whole, at) for rule in self._rules):
