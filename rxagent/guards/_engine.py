@@ -60,6 +60,7 @@ class Engine(Protocol):
 class _Regex(Protocol):
     """The package."""
 
+    FULLCASE: int
     REVERSE: int
     VERBOSE: int
     WORD: int
@@ -114,17 +115,16 @@ class Compiled:
                 f"{name} is no expression of the regex package: {error}"
             ) from None
         flags = self.whole.flags
-        no_way = regex.REVERSE | regex.WORD | regex.POSIX | regex.BESTMATCH
-        if flags & no_way:
+        if flags & (regex.REVERSE | regex.WORD | regex.POSIX | regex.BESTMATCH):
             raise ConfigurationError(
-                f"{name} has a flag (r, w, p or b) that needs the whole text, and a "
-                "stream has none"
+                f"{name} has a flag (r, w, p or b) that a stream cannot follow"
             )
         way = followed(
             expression,
             name=name,
             is_verbose=bool(flags & regex.VERBOSE),
             has_nested_sets=bool(flags & regex.VERSION1),
+            folds_fully=bool(flags & regex.FULLCASE),
         )
         self.look_back = way.look_back
         self.is_tame = way.is_tame

@@ -44,13 +44,13 @@ _TOKEN = re.compile(
 )
 _LEADS = (r"\b", r"\B", r"\m", r"\M", r"\A", "^")
 _REFUSED = {
-    r"\G": "\\G, where a search starts,",
-    r"\K": "\\K, which moves the start of a match,",
-    "(?R)": "(?R), the expression within itself,",
-    "(?0)": "(?0), the expression within itself,",
-    "(*SKIP)": "(*SKIP), which moves the search,",
+    r"\G": "\\G, where a search starts",
+    r"\K": "\\K, which moves the start of a match",
+    "(?R)": "(?R), the expression within itself",
+    "(?0)": "(?0), the expression within itself",
+    "(*SKIP)": "(*SKIP), which moves the search",
 }
-_WIDEST = 3  # characters that one may match, if case is folded
+_WIDEST = 3  # characters that one token may match, and more than that
 
 
 class Way(NamedTuple):
@@ -71,7 +71,12 @@ class Way(NamedTuple):
 
 
 def followed(
-    expression: str, *, name: str, is_verbose: bool, has_nested_sets: bool
+    expression: str,
+    *,
+    name: str,
+    is_verbose: bool,
+    has_nested_sets: bool,
+    folds_fully: bool,
 ) -> Way:
     """Make an expression say where the end of a text decides.
 
@@ -80,18 +85,21 @@ def followed(
         name: Of the pattern; for errors.
         is_verbose: It has the flag ``x``.
         has_nested_sets: It has the flag ``V1``.
+        folds_fully: It has the flag ``f``, as it has with ``V1``.
 
     Raises:
         ConfigurationError: If it has something that no stream can follow.
     """
     tokens = list(_tokens(expression, is_verbose, has_nested_sets))
     for token in tokens:
-        _refuse(name, token)
+        what = _refused(token, folds_fully)
+        if what:
+            raise ConfigurationError(f"{name} has {what}; a stream cannot follow that")
     lead = _length_of_lead(tokens)
     reader = _Reader(tokens, lead)
     flags = [token.text for token in tokens[:lead] if token.kind == "flags"]
-    refers = any(token.kind in ("back", "call", "if") for token in tokens)
-    is_clear = not refers and not reader.is_unclear
+    has_groups = any(token.kind in ("open", "if") for token in tokens[:lead])
+    is_clear = not (has_groups or reader.is_unclear)  # else their numbers would change
     return Way(
         expression="".join(reader.out),
         look_back=maxsize if reader.is_endless else reader.width,
@@ -218,10 +226,14 @@ def _end_of_set(expression: str, at: int, is_nested: bool) -> int:
     return at
 
 
-def _refuse(name: str, token: _Token) -> None:
-    is_fuzzy = token.kind == "fuzzy"
-    what = "approximate matching" if is_fuzzy else _REFUSED.get(token.text)
-    if token.kind == "open" and re.match(r"\(\?[^:<]*[xw][^:<]*:", token.text):
-        what = "flags x or w for a part of it"
-    if what:
-        raise ConfigurationError(f"{name} has {what} and a stream cannot follow that")
+def _refused(token: _Token, folds_fully: bool) -> str | None:
+    """What a token stands for, if it is nothing for a stream."""
+    if token.kind == "fuzzy":
+        return "approximate matching"
+    flags = re.match(r"\(\?([a-zA-Z0-9]+)(?:-[a-zA-Z]+)?([:)])", token.text)
+    if flags and token.kind in ("flags", "open"):
+        if flags[2] == ":" and set(flags[1]) & set("fwx"):
+            return "one of the flags f, w and x for a part of it"
+        if folds_fully and "i" in flags[1]:
+            return "full case folding, by the flag f or V1"
+    return _REFUSED.get(token.text)

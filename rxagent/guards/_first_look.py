@@ -21,7 +21,7 @@ _ASCII = [chr(code) for code in range(128)]
 _BEFORE = ("", "a", " ", "\n")
 """All that a boundary or the start of a line can see in the character before."""
 _COMMON = frozenset("abcdefghijklmnopqrstuvwxyz ")
-_MOST = 6  # common characters; a look that mostly finds something is no gain
+_MOST = 8  # common characters; a look that mostly finds something is no gain
 
 
 def first_look(compiled: Compiled) -> FirstLook | None:

@@ -38,7 +38,7 @@ def redact(
     Args:
         patterns: Expressions of the `regex` package, or `Pattern` for more.  What a
             stream cannot follow is refused: ``\G``, ``\K``, ``(?R)``, ``(*SKIP)``,
-            approximate matching, and the flags r, w, p and b.
+            approximate matching, full case folding, and the flags r, w, p and b.
         replacement: A text, as it is; or a function of the match.
         max_hold_chars: How much text may be held, in characters.
         on_hold: What to do with a longer text that may still become a match.

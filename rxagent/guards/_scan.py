@@ -9,8 +9,8 @@ from rxagent.guards._pattern import Pattern
 
 __all__ = ["LONG", "Rule", "Scan"]
 
-_SHORT = 24  # characters: no search in them takes long, and a clock does
-_SHORT_AND_TAME = 256
+_SHORT = 12  # characters: no search in them takes long, and a clock does
+_SHORT_AND_TAME = 128
 LONG = 16  # characters: from here on, a place is asked before the text behind it
 
 

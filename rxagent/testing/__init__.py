@@ -2,6 +2,7 @@
 
 from rxagent.testing._cassette import Cassette
 from rxagent.testing._cut_anywhere import assert_cut_anywhere, every_cut
+from rxagent.testing._guard_laws import assert_guard_laws
 from rxagent.testing._laws import (
     assert_advisor_laws,
     assert_exchange_laws,
@@ -19,6 +20,7 @@ __all__ = [
     "assert_cut_anywhere",
     "assert_exchange_laws",
     "assert_grammar",
+    "assert_guard_laws",
     "assert_operator_laws",
     "every_cut",
     "tool_call",

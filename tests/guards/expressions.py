@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import regex
+from hypothesis import reject
 from hypothesis import strategies as st
 
-__all__ = ["EXPRESSIONS", "TEXTS", "exactly", "is_valid"]
+__all__ = ["EXPRESSIONS", "TEXTS", "assume_valid", "exactly"]
 
 _ATOMS = (
     *("a", "b", "-", " ", "ab", "ba", "é", "ß", "[ab]", "[^a]", "[a-]", "\\n"),
@@ -15,7 +16,7 @@ _ATOMS = (
 )
 _ASSERTIONS = (r"\b", r"\B", "$", "^", r"\Z", r"\A", r"\m", r"\M")
 _REPEATS = ("*", "+", "?", "{2}", "{1,2}", "{2,}", "{,2}")
-_FLAGS = ("", "", "(?i)", "(?m)", "(?s)", "(?if)", "(?V1)", "(?a)")
+_FLAGS = ("", "", "(?i)", "(?m)", "(?s)", "(?V1)", "(?a)")
 
 
 def _grown(smaller: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -46,15 +47,16 @@ _PARTS = st.recursive(
 )
 
 
-def is_valid(expression: str) -> bool:
-    try:
-        regex.compile(expression)
-    except regex.error:
-        return False
-    return True
+def assume_valid(*expressions: str) -> None:
+    """Let only those through that the engine takes; a look-behind may be too odd."""
+    for expression in expressions:
+        try:
+            regex.compile(expression)
+        except regex.error:
+            reject()
 
 
-EXPRESSIONS = st.builds("{}{}".format, st.sampled_from(_FLAGS), _PARTS).filter(is_valid)
+EXPRESSIONS = st.builds("{}{}".format, st.sampled_from(_FLAGS), _PARTS)
 TEXTS = st.text(alphabet="aaabbA- \né1ßs\u0301", max_size=9)
 
 
