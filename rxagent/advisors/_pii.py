@@ -40,12 +40,13 @@ def pii(
     its subscription.
 
     Masked are text, refusals, thoughts and the arguments of calls, in messages of all
-    roles.  Media and names of files go out as they are, and so do thoughts with a
-    signature, which only the provider that wrote them gets.
+    roles.  Media, names of files, descriptions of tools and options go out as they are,
+    and so do thoughts with a signature, which only the provider that wrote them gets.
 
     Args:
-        patterns: What to find; the name of a `Pattern` is what its placeholders say,
-            as in ``[EMAIL_1]``.  Where several overlap, all of it is one value.
+        patterns: What to find, such as those of `rxagent.guards.patterns`; the name of
+            a `Pattern` is what its placeholders say, as in ``[EMAIL_1]``.  Where
+            several overlap, all of it is one value.
         timeout_s: How long one search may take, in seconds; more is a `GuardError`.
 
     Returns:

@@ -27,7 +27,7 @@ from rxagent.events import (
     ToolCallDelta,
     ToolFinished,
 )
-from rxagent.guards import Pattern
+from rxagent.guards import Pattern, patterns
 from rxagent.guards._rules import rules_of
 from rxagent.messages import (
     AssistantMessage,
@@ -65,8 +65,8 @@ NUMBER = Pattern(name="phone", expression=r"\+\d{8,15}")
 PATTERNS = [EMAIL, NUMBER]
 
 
-def placeholders(*patterns: Pattern) -> Placeholders:
-    rules = rules_of("pii", patterns or PATTERNS, max_hold_chars=1, timeout_s=1)
+def placeholders(*sought: Pattern) -> Placeholders:
+    rules = rules_of("pii", sought or PATTERNS, max_hold_chars=1, timeout_s=1)
     return Placeholders(rules)
 
 
@@ -291,6 +291,23 @@ def test_a_value_is_quoted_where_it_goes_back_into_json() -> None:
     assert json.loads("".join(each.arguments for each in deltas)) == {"who": name}
     assert name not in sent(model)
     assert json.dumps(name)[1:-1] not in sent(model)
+
+
+def test_the_ready_patterns_of_guards_work_here_too() -> None:
+    text = (
+        "mail ann@example.org, call +49 (151) 123-45678, card 4111 1111 1111 1111, "
+        "iban DE89 3704 0044 0532 0130 00, from 192.168.0.1, ssn 078-05-1120, "
+        "key sk-abcdefghijklmnopqrstuvwx"
+    )
+    values = placeholders(*(getattr(patterns, name) for name in patterns.__all__))
+
+    masked = values.masked(text)
+
+    assert masked == (
+        "mail [EMAIL_1], call [PHONE_1], card [CARD_1], "
+        "iban [IBAN_1], from [IPV4_1], ssn [US_SSN_1], key [API_KEY_1]"
+    )
+    assert values.restored(masked) == text
 
 
 def test_a_pattern_that_never_ends_is_an_error() -> None:
