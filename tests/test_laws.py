@@ -18,9 +18,11 @@ from reactivex import Observable
 
 from rxagent import advisors, guards, models, operators
 from rxagent.advisors import (
+    budget,
     hold_until,
     log,
     memory,
+    pii,
     prompt_memory,
     re_reading,
     safeguard,
@@ -96,6 +98,8 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "log": lambda: log(events=True),
     "memory": lambda: in_conversation(memory(MemoryStore(), on_failure="mark")),
     "prompt_memory": lambda: in_conversation(prompt_memory(MemoryStore())),
+    "budget": lambda: budget(max_tokens=1, count=lambda asked: asked.text.count("l")),
+    "pii": lambda: pii("hello"),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,

@@ -1,9 +1,10 @@
-"""The answer of an advisor that stands in the model's place."""
+"""The answer of an advisor that answers in the model's place."""
 
 from __future__ import annotations
 
 from reactivex import Observable
 
+from rxagent.context import Context
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import AssistantMessage
 from rxagent.operators import just
@@ -19,15 +20,17 @@ def blocked(
     *,
     by: str,
     text: str,
+    context: Context | None = None,
     limit: Limit | None = None,
     usage: Usage | None = None,
 ) -> Observable[ChatEvent]:
     """Answer ``request`` with ``text``, as a turn that stores nothing.
 
     Args:
-        request: Its context comes back.
+        request: What is not answered.
         by: Who blocks it.
         text: What to say.
+        context: What comes back; by default the request's.
         limit: The limit that it breaks, if it does.
         usage: What a model has cost before; by default none was asked.
     """
@@ -35,7 +38,7 @@ def blocked(
         message=AssistantMessage.of(text),
         finish_reason="blocked",
         blocked_by=by,
-        context=request.context,
+        context=request.context if context is None else context,
         limit=limit,
         usage=usage or Usage(),
     )

@@ -59,8 +59,7 @@ def safeguard(
 
     Returns:
         An advisor.  A blocked turn is a normal answer with ``finish_reason="blocked"``,
-        no usage, and nothing in its transcript, so that nothing of it is stored by a
-        memory that is further in, or that looks at the transcript.
+        no usage and an empty transcript, and a memory stores nothing of it.
 
     Raises:
         ConfigurationError: If ``words`` is a single string, or ``scope`` no scope.
