@@ -3,7 +3,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from heapq import nlargest
-from math import fsum, hypot
+from math import hypot
 from operator import mul
 from typing import TypeAlias, TypeVar
 
@@ -24,9 +24,9 @@ _Kept: TypeAlias = dict[str, tuple[VectorEntry, tuple[float, ...]]]
 class MemoryIndex:
     """Vectors in this process, each compared with what is looked for.
 
-    For tests, scripts and some thousand entries: a search takes a tenth of a second for
-    5,000 vectors of 256 numbers.  Safe from several threads.  Everything happens while
-    subscribing.
+    For tests, scripts and some thousand entries: among 5,000 vectors of 256 numbers a
+    search takes 0.15 seconds, in which the loop stands still.  Safe from several
+    threads.  Everything happens while subscribing.
     """
 
     def __init__(self) -> None:
@@ -98,4 +98,5 @@ def _product(a: tuple[float, ...], b: tuple[float, ...], entry: VectorEntry) -> 
             f"has a vector of {len(b)} numbers, and one of {len(a)} is looked for; "
             "use the embedder that made it, or index it anew",
         )
-    return fsum(map(mul, a, b))
+    product: float = sum(map(mul, a, b))
+    return product

@@ -147,6 +147,26 @@ def test_what_has_expired_is_not_listed_and_leaves_no_id(
     assert ids(store) == ["a", "c", "e", "f"]
 
 
+def test_what_is_written_while_it_is_deleted_is_listed_if_it_is_there(
+    redis: DatabaseServer, server: BlockingRedis, prefix: str
+) -> None:
+    """In a cluster the list is a key elsewhere, so no script keeps the two in step."""
+    store = RedisStore(redis.url, prefix=prefix)
+
+    def act(number: int) -> None:
+        if number % 2:
+            write(store, f"{number % 3}", "x")
+        else:
+            run(store.delete(f"{number % 3}"))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len([*pool.map(act, range(240))]) == 240
+
+    there = [key.rpartition(":")[2] for key in server.scan_iter(f"{prefix}*:*")]
+    assert ids(store) == sorted(there)
+    assert server.zrange(f"{prefix}conversations", 0, -1) == sorted(there)
+
+
 def test_a_server_that_crashes_under_a_write_is_an_error_and_comes_back(
     redis: DatabaseServer, prefix: str
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from typing import Any, Protocol, TypeAlias, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
 from redis.asyncio.retry import Retry
@@ -61,7 +61,9 @@ class Clients:
 
     async def of_loop(self) -> Commands:
         """The client of the running loop."""
-        client = self._given or await self._clients.opened(self._make)
+        client: AnyClient | None = self._given
+        if client is None:
+            client = await self._clients.opened(self._make)
         return cast("Commands", client)
 
     def hidden(self, text: str) -> str:
@@ -70,8 +72,9 @@ class Clients:
         Args:
             text: Of an error.
         """
-        password = self._password
-        return text.replace(password, "[secret]") if password else text
+        for password in filter(None, (self._password, unquote(self._password))):
+            text = text.replace(password, "[secret]")
+        return text
 
     def _make(self) -> Redis:
         pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]

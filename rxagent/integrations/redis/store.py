@@ -203,7 +203,7 @@ class RedisStore:
 
 def _report(task: asyncio.Task[T]) -> None:
     if not task.cancelled() and (error := task.exception()):
-        _log.warning("nobody waits any more for what failed: %s", type(error).__name__)
+        _log.warning("what nobody waits for any more failed: %s", type(error).__name__)
 
 
 def _each(infos: list[ConversationInfo]) -> Observable[ConversationInfo]:

@@ -97,11 +97,11 @@ def _engine(where: str | URL) -> Engine:
         raise ConfigurationError(
             f"the driver {error.name!r} of the database is not installed"
         ) from error
-    except ArgumentError as error:
+    except ArgumentError:  # which may show all of it
         raise ConfigurationError(
             "this is no URL of a database that SQLAlchemy knows; write it like "
             "'postgresql+psycopg://user@host/name'"
-        ) from error
+        ) from None
 
 
 def _check(engine: Engine) -> None:
