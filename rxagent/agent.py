@@ -17,7 +17,7 @@ from rxagent.chain import chain
 from rxagent.context import Context
 from rxagent.decisions import Decision
 from rxagent.effective import described, loop_owners, with_check, with_loop
-from rxagent.entities import asking_for
+from rxagent.entities.asking import asking_for
 from rxagent.errors import ConfigurationError, RequestError
 from rxagent.events import ChatEvent
 from rxagent.messages import SystemMessage

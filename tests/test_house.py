@@ -28,11 +28,16 @@ MODULES = {
 CATALOGUES = (
     "rxagent",
     "rxagent.advisors",
+    "rxagent.entities",
     "rxagent.guards",
     "rxagent.integrations.mcp",
     "rxagent.integrations.openapi",
+    "rxagent.integrations.redis",
+    "rxagent.integrations.sql",
+    "rxagent.memory",
     "rxagent.models",
     "rxagent.operators",
+    "rxagent.output",
     "rxagent.runtime",
     "rxagent.testing",
     "rxagent.tools",
@@ -40,6 +45,7 @@ CATALOGUES = (
 )
 ONE_NAME_A_FILE = (
     "rxagent.advisors",
+    "rxagent.entities",
     "rxagent.guards",
     "rxagent.models",
     "rxagent.operators",
@@ -208,6 +214,7 @@ def test_a_public_name_says_what_it_takes_and_returns(name: str) -> None:
     "name",
     [
         "rxagent.advisors",
+        "rxagent.entities",
         "rxagent.guards",
         "rxagent.integrations.mcp",
         "rxagent.operators",
@@ -228,8 +235,8 @@ def test_an_operator_and_an_advisor_have_a_marble(name: str) -> None:
 def test_importing_rxagent_imports_nothing_optional() -> None:
     program = (
         "import sys, rxagent\n"
-        "optional = ('httpx', 'httpx2', 'jsonschema', 'mcp', 'pytest', 'xllamacpp',\n"
-        "    'rxagent.integrations', 'rxagent.models')\n"
+        "optional = ('httpx', 'httpx2', 'jsonschema', 'mcp', 'pytest', 'redis',\n"
+        "    'sqlalchemy', 'xllamacpp', 'rxagent.integrations', 'rxagent.models')\n"
         "print([name for name in optional if name in sys.modules])"
     )
     done = subprocess.run(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
@@ -15,21 +16,58 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import Observable
 
-from rxagent import advisors, models, operators
+from rxagent import advisors, entities, guards, models, operators
 from rxagent.advisors import (
+    budget,
+    hold_until,
     log,
+    memory,
+    pii,
+    prompt_memory,
     re_reading,
     safeguard,
     schema_tools,
+    summarise,
     tool_loop,
+    trim,
     validate,
+    vector_memory,
 )
 from rxagent.agent import Agent
+from rxagent.chain import before
+from rxagent.entities import elements, entity, fields, partials
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
+from rxagent.guards import (
+    EventGuard,
+    TextGuard,
+    block,
+    by_chars,
+    by_line,
+    by_paragraph,
+    by_sentence,
+    by_tokens,
+    cap_chars,
+    cap_tokens,
+    guard,
+    hold_release,
+    json_only,
+    moderate,
+    redact,
+    smooth,
+    stop_on,
+    think_tags,
+)
+from rxagent.memory import (
+    CONVERSATION_ID,
+    LexicalEmbedder,
+    MemoryIndex,
+    MemoryStore,
+)
 from rxagent.messages import AssistantMessage
 from rxagent.operators import (
     coalesce,
+    collect_text,
     concat_each,
     expand_rounds,
     fuse,
@@ -41,6 +79,7 @@ from rxagent.operators import (
     timeouts,
     transduce,
 )
+from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, FinishReason
 from rxagent.runtime import Flow
 from rxagent.testing import (
@@ -57,16 +96,58 @@ from tests.servers import Answer, Asked, ChatServer, never
 from tests.test_chain import probe
 
 ADVISORS: Mapping[str, Callable[[], Advisor]] = {
+    "hold_until": lambda: hold_until(lambda _: just(True)),
     "log": lambda: log(events=True),
+    "memory": lambda: in_conversation(memory(MemoryStore(), on_failure="mark")),
+    "prompt_memory": lambda: in_conversation(prompt_memory(MemoryStore())),
+    "budget": lambda: budget(max_tokens=1, count=lambda asked: asked.text.count("l")),
+    "pii": lambda: pii("hello"),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
+    "summarise": lambda: summarise(ScriptedModel(), when_tokens=1_000),
     "tool_loop": tool_loop,
+    "trim": lambda: trim(1_000),
     "validate": lambda: validate(check=lambda response: None),
+    "vector_memory": lambda: in_conversation(
+        vector_memory(MemoryIndex(), LexicalEmbedder())
+    ),
 }
 
 # What advisors take, and a prompt that one of them reads.
 TAKEN = {"AnswerCheck", "Ranking", "by_spelling", "resuming"}
+
+
+def in_conversation(advisor: Advisor) -> Advisor:
+    """The same, for requests that say no conversation."""
+
+    def named(request: ChatRequest) -> ChatRequest:
+        return replace(request, context=request.context.set(CONVERSATION_ID, "law"))
+
+    return lambda inner: before(named)(advisor(inner))
+
+
+GUARDS: Mapping[str, Callable[[], TextGuard | EventGuard]] = {
+    "block": lambda: block("never said"),
+    "by_chars": lambda: by_chars(3),
+    "by_line": by_line,
+    "by_paragraph": by_paragraph,
+    "by_sentence": by_sentence,
+    "by_tokens": lambda: by_tokens(2),
+    "cap_chars": lambda: cap_chars(3),
+    "cap_tokens": lambda: cap_tokens(2),
+    "hold_release": lambda: hold_release(lambda _: None),
+    "json_only": json_only,
+    "moderate": lambda: moderate(lambda _: True),
+    "redact": lambda: redact("l+"),
+    "smooth": smooth,
+    "stop_on": lambda: stop_on("lo"),
+    "think_tags": think_tags,
+}
+
+SHAPES = {"Channel", "EventGuard", "Match", "Pattern", "Seconds", "TextGuard"}
+CHECKS = {"ask"}  # what guards take
+
 
 _END = Finished(response=ChatResponse(message=AssistantMessage.of("ab")))
 _EVENTS: tuple[ChatEvent, ...] = (TextDelta(text="a"), TextDelta(text="b"), _END)
@@ -99,6 +180,7 @@ _Operator: TypeAlias = Callable[[Observable[Any]], Observable[Any]]
 
 OPERATORS: Mapping[str, Callable[[], _Operator]] = {
     "coalesce": lambda: coalesce(1),
+    "collect_text": collect_text,
     "concat_each": lambda: concat_each(_twice),
     "expand_rounds": lambda: _one_round,
     "fuse": lambda: fuse([transduce(_Doubles), transduce(_Doubles)]),
@@ -110,6 +192,15 @@ OPERATORS: Mapping[str, Callable[[], _Operator]] = {
     "transduce": lambda: transduce(_Doubles),
 }
 SOURCES = {"just"}  # no operators: they have no source
+
+ENTITIES: Mapping[str, Callable[[], _Operator]] = {
+    "elements": lambda: elements(int),
+    "entity": lambda: entity(list[int]),
+    "fields": fields,
+    "partials": lambda: partials(list[int]),
+}
+_LIST = Finished(response=ChatResponse(message=AssistantMessage.of("[1, 2]")))
+_LIST_EVENTS = (*(TextDelta(text=each) for each in ("[1", ", ", "2]")), _LIST)
 
 # What each model is held to where it can answer: over its own server.
 MODELS = {
@@ -138,7 +229,9 @@ def names_of(catalogue: Any) -> set[str]:
 
 def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
     assert names_of(advisors) == set(ADVISORS) | TAKEN
+    assert names_of(guards) == set(GUARDS) | SHAPES | CHECKS | {"guard"}
     assert names_of(operators) == set(OPERATORS) | SOURCES
+    assert names_of(entities) == set(ENTITIES) | {"Partial"}
     assert names_of(models) == set(MODELS) | set(EMBEDDERS) | DOORS
 
 
@@ -246,9 +339,28 @@ def calls_made(run: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_guard_holds_the_laws(name: str) -> None:
+    """Laws 1, 2, 5, 7, 8."""
+    assert_advisor_laws(guard(GUARDS[name]()))
+
+
+@pytest.mark.parametrize("name", GUARDS)
+@settings(max_examples=15)
+@given(reply=REPLIES)
+def test_a_guard_holds_the_laws_over_any_answer(name: str, reply: Reply) -> None:
+    """Laws 1, 2, 5."""
+    assert_advisor_laws(guard(GUARDS[name]()), reply=reply)
+
+
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_holds_the_laws(name: str) -> None:
     assert_operator_laws(OPERATORS[name](), _EVENTS)
+
+
+@pytest.mark.parametrize("name", ENTITIES)
+def test_an_operator_that_reads_answers_holds_the_laws(name: str) -> None:
+    assert_operator_laws(ENTITIES[name](), _LIST_EVENTS)
 
 
 @pytest.mark.parametrize("name", sorted(set(OPERATORS) - {"one_finished"}))

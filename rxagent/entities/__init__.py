@@ -3,12 +3,11 @@
 from rxagent.entities._elements import elements
 from rxagent.entities._entity import entity
 from rxagent.entities._fields import fields
-from rxagent.entities._partials import Partial, partials
-from rxagent.entities.asking import asking_for
+from rxagent.entities._partial import Partial
+from rxagent.entities._partials import partials
 
 __all__ = [
     "Partial",
-    "asking_for",
     "elements",
     "entity",
     "fields",

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar, overload
+from typing import TypeVar, overload
 
 from rxagent.entities._answers import answer_of
 from rxagent.entities._growing_text import GrowingText, is_boundary
+from rxagent.entities._partial import Partial
 from rxagent.events import ChatEvent, Finished
 from rxagent.operators import transduce
 from rxagent.output import WRAP, OutputType, output_type
@@ -15,20 +15,6 @@ from rxagent.wire.json_text import is_object
 from rxagent.wire.partial import PartialJson
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Partial(Generic[T_co]):
-    """What there is of an answer so far.
-
-    Args:
-        value: As JSON: what has come of it.
-        entity: The validated answer, at the end; ``None`` before.
-    """
-
-    value: object
-    entity: T_co | None = None
 
 
 @overload

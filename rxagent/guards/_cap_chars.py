@@ -19,7 +19,7 @@ def cap_chars(max_chars: int, *, notice: str = "…") -> TextGuard:
 
         --a--b--c--(F,|)                  a = "Once", b = " upon a", c = " time"
         [ guard(cap_chars(6)) ]
-        -----------(x,F,|)                x = "Once u…"
+        -----x-----(F,|)                  x = "Once u…"
 
     The model's answer is read to its end, so the response, its usage and what a memory
     stores are whole.
@@ -72,6 +72,8 @@ class _FirstChars:
             return ()
         before, held = self._seen, self.held
         self._seen += len(text)
+        if self._seen <= self._base:
+            return (text,)
         self._window += text[max(0, self._base - before) :]
         if self._seen <= self._free:
             return (text,)

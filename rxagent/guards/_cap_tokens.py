@@ -6,7 +6,7 @@ from functools import partial
 from rxagent.errors import ConfigurationError
 from rxagent.guards._named_guard import NamedGuard
 from rxagent.guards._text_guard import TextGuard
-from rxagent.guards._words import Words
+from rxagent.guards._words import Words, estimated_tokens
 
 
 def cap_tokens(
@@ -21,7 +21,7 @@ def cap_tokens(
 
         --a--b--c--(F,|)                  a = "Once", b = " upon a", c = " time"
         [ guard(cap_tokens(2, count=words)) ]
-        -----a--x--(F,|)                  x = " upon…"; words counts each word as 1
+        -----x--y--(F,|)                  x = "Once upon", y = "…"; words counts 1 each
 
     Whole words leave, so a word is held until its end is seen.  The model's answer is
     read to its end, so the response, its usage and what a memory stores are whole; to
@@ -45,13 +45,9 @@ def cap_tokens(
         raise ConfigurationError(f"cap_tokens takes 0 tokens or more, got {max_tokens}")
     return NamedGuard(
         name="cap_tokens",
-        make=partial(_FirstTokens, max_tokens, count or _estimated, notice),
+        make=partial(_FirstTokens, max_tokens, count or estimated_tokens, notice),
         settings=f"{max_tokens:g}",
     )
-
-
-def _estimated(text: str) -> float:
-    return len(text.encode(errors="surrogatepass")) / 4
 
 
 class _FirstTokens:

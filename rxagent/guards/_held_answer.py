@@ -140,6 +140,7 @@ class HeldAnswer:
     def _stop(self, error: GuardError, end: _End) -> None:
         self._is_over = True
         self._held.clear()
+        self._waiting.clear()
         self.upstream.dispose()
         if end is not None:
             error.usage = end.response.usage
@@ -148,11 +149,12 @@ class HeldAnswer:
 
 def _replaced(held: list[ChatEvent], text: str, end: _End) -> Iterator[ChatEvent]:
     """What leaves in place of an answer: one text, and what is no piece of it."""
-    first = next((each for each in held if isinstance(each, TextDelta)), None)
+    is_told = False
     for each in held:
-        if each is first:
-            yield TextDelta(text=text, origin=first.origin)
+        if isinstance(each, TextDelta) and not is_told:
+            is_told = True
+            yield TextDelta(text=text, origin=each.origin)
         elif not isinstance(each, _PIECES):
             yield each
-    if first is None and end is not None:
+    if end is not None and not is_told:
         yield TextDelta(text=text, origin=end.origin)

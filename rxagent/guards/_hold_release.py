@@ -22,7 +22,7 @@ _NAME = "hold_release"
 _log = logging.getLogger("rxagent.guards.hold_release")
 
 _Answer: TypeAlias = (
-    Verdict | None | Observable[Verdict | None] | Awaitable[Verdict | None]
+    Verdict | Observable[Verdict | None] | Awaitable[Verdict | None] | None
 )
 
 
@@ -37,7 +37,7 @@ def hold_release(
 
     ::
 
-        --a--b--F---|                     check takes two frames, and says None of ab
+        --a--b--(F,|)                     check takes two frames, and says None of ab
         [ guard(hold_release(check)) ]
         ----------(a,b,F,|)
 
@@ -54,8 +54,8 @@ def hold_release(
         check: Gets the text alone, without reasoning.  None or True let it pass; a text
             is delivered in its place; False is a `GuardError`.  An observable, whose
             first item counts, and a coroutine are waited for.
-        replacement: Is delivered in place of every text that does not pass, so that
-            what ``check`` says of it is not.
+        replacement: Is delivered in place of every text that does not pass.  Needed by
+            a check whose text says why not, such as `ask` makes.
         timeout_s: Longest time of the check, in seconds, on the subscription's
             scheduler; a plain function cannot be stopped.
         on_failure: What is done if the check raises, says nothing or takes too long:
@@ -79,13 +79,11 @@ def hold_release(
         return text or GuardError(_NAME, "has stopped the answer: it did not pass")
 
     def failed(error: Exception, _: object) -> Observable[Judged]:
-        kind = type(error).__name__
+        problem = f"its check failed ({type(error).__name__})"
         if on_failure == "pass":
-            _log.warning("a text passes, since its check failed (%s)", kind)
+            _log.warning("a text passes unchecked: %s", problem)
             return just(True)
-        stopped = GuardError(
-            _NAME, f"has stopped the answer: its check failed ({kind})"
-        )
+        stopped = GuardError(_NAME, f"has stopped the answer: {problem}")
         stopped.__cause__ = error
         return just(stopped)
 

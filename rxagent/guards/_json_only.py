@@ -41,15 +41,15 @@ _IN_STRING = re.compile(r'["\\]')
 
 _SCALAR = r"(?:-?\d[\d.eE+-]*+|true|false|null)"
 _START = re.compile(
-    r"(?:\[\s*+)*+"
+    r"(?:\[\s*+){0,8}+"
     r'(?:(?P<text>")|\{\s*+(?:"(?:[^"\\]|\\(?:.|\Z))*+(?:"\s*+(?P<colon>:)?+)?+)?+)?+',
     re.DOTALL,
 )
 _PLAIN = re.compile(
-    rf"(?:\[\s*+)++{_SCALAR}\s*+,"
+    rf"(?:\[\s*+){{1,8}}+{_SCALAR}\s*+,"
     rf"|(?:\[\s*+(?:{_SCALAR}\s*+)?+\]|\{{\s*+\}})[ \t]*+(?P<end>\n|\Z)"
 )
-_OPEN_PLAIN = re.compile(r"(?:\[\s*+)++(?:[-+.\dE]*+|[a-z]{1,5}+)\s*+\Z")
+_OPEN_PLAIN = re.compile(r"(?:\[\s*+){1,8}+(?:[-+.\dE]*+|[a-z]{1,5}+)\s*+\Z")
 
 
 class _FirstJson:
@@ -138,17 +138,18 @@ class _FirstJson:
 
     def _begins(self, text: str, at: int, *, is_end: bool) -> bool | None:
         """Whether JSON begins at a bracket; ``None`` if what follows decides."""
-        start = _START.match(text, at)
+        end = min(len(text), at + _LONGEST_START)  # so the search is linear
+        start = _START.match(text, at, end)
         assert start is not None  # it matches nothing, too
         if start["text"] or start["colon"]:
             return True
-        may_become = start.end() == len(text)
+        may_become = start.end() == end
         if not self._line.strip(" \t\r`"):
-            plain = _PLAIN.match(text, at)
+            plain = _PLAIN.match(text, at, end)
             if plain is not None and (plain["end"] != "" or is_end):
                 return True
-            may_become = may_become or bool(plain or _OPEN_PLAIN.match(text, at))
-        is_short = len(text) - at < _LONGEST_START
+            may_become = may_become or bool(plain or _OPEN_PLAIN.match(text, at, end))
+        is_short = end - at < _LONGEST_START
         return None if may_become and is_short and not is_end else False
 
     def _end(self, text: str, at: int) -> int:

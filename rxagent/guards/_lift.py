@@ -8,6 +8,7 @@ both wait in a queue, and each piece of text comes out where it went in.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import cast
 
 from rxagent.errors import GuardError
 from rxagent.events import (
@@ -20,7 +21,7 @@ from rxagent.events import (
     ToolCallDelta,
 )
 from rxagent.guards._lane import Lane
-from rxagent.guards._pieces import Piece, continued, pieces_of, text_of
+from rxagent.guards._pieces import Piece, continued, pieces_of
 from rxagent.guards._places import Places
 from rxagent.guards._text_guard import Channel, TextGuard
 
@@ -56,9 +57,23 @@ class TextLift:
         """Take an event; return what is ready."""
         if type(event) not in self._kinds:
             return self._pass(event)
-        assert isinstance(event, Piece)
+        piece = cast("Piece", event)
+        key: type | int
+        if isinstance(piece, ToolCallDelta):
+            key, text = piece.index, piece.arguments
+        else:
+            key, text = type(piece), piece.text
+        lane = self._lanes.get(key)
         try:
-            return self._guard(event)
+            if lane is None:
+                lane = self._lanes[key] = Lane(self._make(), piece)
+            if lane is not self._open and self._must_wait():
+                return self._queued(lane, piece)
+            self._open, lane.last = lane, piece
+            texts = tuple(lane.feed(text))
+            if len(texts) == 1 and texts[0] == text:
+                return (piece,)
+            return pieces_of(piece, texts)
         except Exception as error:
             raise self._blamed(error) from error
 
@@ -77,15 +92,7 @@ class TextLift:
         except Exception as error:
             raise self._blamed(error) from error
 
-    def _guard(self, piece: Piece) -> Sequence[ChatEvent]:
-        key = piece.index if isinstance(piece, ToolCallDelta) else type(piece)
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = Lane(self._make(), piece)
-        if lane is self._open or not self._must_wait():
-            self._open = lane
-            lane.last = piece
-            return pieces_of(piece, lane.feed(text_of(piece)))
+    def _queued(self, lane: Lane, piece: Piece) -> Sequence[ChatEvent]:
         places = self._wait()
         ready = places.feed(lane, piece)
         if places.is_over:

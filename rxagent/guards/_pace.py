@@ -149,12 +149,12 @@ class Pace:
     def _may_leave(self, event: ChatEvent | None, now: float) -> bool:
         if not isinstance(event, TextDelta):
             return True
-        if self._next_s > now + _NO_TIME_S and not (
-            self._ends and self._ends[0] <= now
-        ):
+        is_overdue = bool(self._ends) and self._ends[0] <= now
+        if self._next_s > now + _NO_TIME_S and not is_overdue:
             return False
-        spent = len(event.text) / self._rate
-        self._next_s = max(self._next_s, now - _TICK_S) + spent
+        # What a tick came late is made up for; a pause is not.
+        begun = self._next_s if now - self._next_s <= _TICK_S else now
+        self._next_s = begun + len(event.text) / self._rate
         return True
 
     def _emit(self, event: ChatEvent | None) -> None:

@@ -117,7 +117,9 @@ class Sentences:
         elif _extends(char):
             pass
         elif self._spaced:
-            return char.isspace()
+            # In French it closes behind a space; where it opens, two leave as one.
+            self._spaced = char != "»" or ending == "line"
+            return char.isspace() or not self._spaced
         elif char in _MARKS:
             self._ending = _both(ending, _MARKS[char])
         elif char not in (_CLOSES if ending == "wide" else _CLOSES_BEFORE_SPACE):

@@ -15,7 +15,7 @@ def smooth(*, chars_per_second: float = 200.0, catch_up_s: float = 0.5) -> Event
 
     ::
 
-        -a--------b--(F,|)                a = "one two", b = " six", a word takes four
+        -a--------b--(F,|)                a = "one two", b = " six", a word takes two
         [ guard(smooth()) ]
         -x--------y--(z,F,|)              x = "one", y = " two", z = " six"
 

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from rxagent.events import (
     ChatEvent,
@@ -13,11 +14,19 @@ from rxagent.events import (
     TextDelta,
 )
 from rxagent.guards._event_guard import EventGuard
-from rxagent.messages import AssistantMessage, AssistantPart, Reasoning, Text
+from rxagent.messages import (
+    AssistantMessage,
+    AssistantPart,
+    Message,
+    Reasoning,
+    Text,
+)
 from rxagent.operators import transduce
 from rxagent.requests import Origin
 from rxagent.responses import ChatResponse
 from rxagent.wire.think_tags import ThinkTagPiece, ThinkTagSplitter
+
+M = TypeVar("M", bound=Message)
 
 
 def think_tags(*, starts_in_thinking: bool = False, answer: bool = False) -> EventGuard:
@@ -84,7 +93,7 @@ class _ThinkTags:
         if not self._waiting:
             self._origin = event.origin
             return _deltas(ready, event.origin)
-        if not ready and len(self._tags.held) > len(held):
+        if self._tags.held == held + event.text:
             return ()  # it may still be a tag
         before: list[ChatEvent] = []
         if ready and ready[0][1].startswith(held):  # it was none
@@ -98,7 +107,7 @@ class _ThinkTags:
     def _end(self, event: RoundFinished | Finished) -> RoundFinished | Finished:
         if not self._answer:
             return event
-        return replace(event, response=_split_response(event.response, self._new()))
+        return replace(event, response=_split_response(event.response, self._new))
 
 
 def _deltas(pieces: Iterable[ThinkTagPiece], origin: Origin) -> list[ChatEvent]:
@@ -111,22 +120,26 @@ def _deltas(pieces: Iterable[ThinkTagPiece], origin: Origin) -> list[ChatEvent]:
     ]
 
 
-def _split_response(response: ChatResponse, tags: ThinkTagSplitter) -> ChatResponse:
-    said = response.message
-    message = replace(said, content=tuple(_parts(said, tags)))
-    if message == said:
-        return response
-    transcript = (
-        message if each.id == said.id else each for each in response.transcript
+def _split_response(
+    response: ChatResponse, new: Callable[[], ThinkTagSplitter]
+) -> ChatResponse:
+    def split(message: M) -> M:
+        if not isinstance(message, AssistantMessage):
+            return message
+        return replace(message, content=tuple(_parts(message.content, new())))
+
+    return replace(
+        response,
+        message=split(response.message),
+        transcript=tuple(map(split, response.transcript)),
     )
-    return replace(response, message=message, transcript=tuple(transcript))
 
 
 def _parts(
-    message: AssistantMessage, tags: ThinkTagSplitter
+    content: Iterable[AssistantPart], tags: ThinkTagSplitter
 ) -> Iterator[AssistantPart]:
     """The parts, with those of a text in its place; a tag may be cut between two."""
-    for part in message.content:
+    for part in content:
         if isinstance(part, Text):
             yield from _as_parts(tags.feed(part.text))
         else:

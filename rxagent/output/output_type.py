@@ -145,6 +145,9 @@ def output_type(
         parse: Reads the text of an answer, in place of `rxagent.wire.extract_json`; it
             returns decoded JSON, or raises a ``ValueError`` that says what is wrong.
 
+    Returns:
+        A value that holds no state; one serves any number of turns.
+
     Raises:
         ConfigurationError: If it is neither.
     """
@@ -165,6 +168,9 @@ def list_of(one: OutputType[T]) -> OutputType[list[T]]:
 
     Args:
         one: The type of each element, which checks it.
+
+    Returns:
+        A type, whose first problem names the element.
     """
 
     def check(data: bytes) -> object:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.cases import answers, loops, streams, texts, validations
+from tests.cases import answers, loops, memories, streams, texts, validations
 from tests.cases.case import FOLDER, Case, Cutting, load_cases
 from tests.cases.gaps import NotSupportedError, gap
 
@@ -23,6 +23,8 @@ CHECKS: dict[str, Callable[[Case, Cutting], None]] = {
     "tool-loop": loops.check_tool_loop,
     "stream": streams.check_stream,
     "validation": validations.check_validation,
+    "memory": memories.check_memory,
+    "memory-run": memories.check_memory_run,
 }
 
 

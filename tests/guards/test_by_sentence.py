@@ -28,7 +28,7 @@ ENDS = {
     "Arabic and Urdu": "كيف حالك؟ |جيد. |ٹھیک۔ |ہاں",
     "Armenian, Burmese, Khmer, Ethiopic": "Այո։ |ဟုတ်။ |បាទ។ |አዎ። |x",
     "German quotes": "Er sagte: „Ja.“ |Dann »Nein.« |Ende",
-    "French spaces": "«\u00a0Oui\u202f!\u00a0» |Puis rien\u00a0? |Fin",
+    "French": "«\u00a0Oui\u202f!\u00a0» |Puis rien ? |« Non. » |Fin.\n|» Et",
     "emoji": "Great! |🎉 More. |So?",
 }
 NOT_ENDS = [

@@ -45,6 +45,12 @@ def test_by_default_a_token_is_about_four_bytes() -> None:
     assert "".join(fed(cap_tokens(2), ["日本語だ"])) == "日本…"
 
 
+def test_a_row_of_flags_is_cut_between_two_of_them() -> None:
+    assert capped(1, "x" + "🇩🇪" * 30) == "x" + "🇩🇪" * 20 + "…"
+    text = "🇩🇪" * 20_000
+    assert "".join(fed(cap_tokens(10**9), [text])) == text
+
+
 def test_a_word_is_held_until_its_end_is_seen() -> None:
     guard = cap_tokens(9)
 

@@ -66,6 +66,12 @@ def test_a_key_without_an_end_is_not_held_for_ever() -> None:
     assert fed(json_only(), [*text, '\n{"a": 1}']) == ['{"a": 1}']
 
 
+@pytest.mark.parametrize("start", ["[", "{", '{"', '{"a', "[ ", "[1", '{"\\'])
+def test_prose_of_nothing_but_brackets_is_read_in_linear_time(start: str) -> None:
+    text = start * 20_000
+    assert fed(json_only(), [text]) == fed(json_only(), list(text)) == []
+
+
 @given(
     pieces=st.lists(
         st.sampled_from(["{", "}", "[", "]", '"', ":", "a", "1", ",", "\n", "```", " "])
