@@ -140,7 +140,7 @@ class Agent(AnswersInTypes):
         wanted = output_type(kind)
         advisors = with_check(
             self._effective(around, has_tools=bool(request.tools)),
-            validate(wanted, max_retries=max_retries, live=live),
+            validate(wanted, max_retries=max_retries, on_exhausted="raise", live=live),
         )
         told = asking_for(wanted, model=self._model, mode=mode)
         return self._run(request, chain((*advisors, told), self._model))
@@ -290,10 +290,10 @@ class Agent(AnswersInTypes):
             context=self._context | request.context | (call.get("context") or {}),
         )
         around = listed("advisors", call.get("advisors", ()))
-        if RESUME in request.context:
-            advisors = self._effective(around, has_tools=bool(all_tools))
-            if not loop_owners(advisors):
-                raise ConfigurationError(
-                    f"agent {self.name!r} runs no tools, so it has no turn to resume"
-                )
+        if RESUME in request.context and not loop_owners(
+            self._effective(around, has_tools=bool(all_tools))
+        ):
+            raise ConfigurationError(
+                f"agent {self.name!r} runs no tools, so it has no turn to resume"
+            )
         return request, around

@@ -57,7 +57,8 @@ class AnswersInTypes(ABC):
             **call: As for `rxagent.Agent.stream`.
 
         Returns:
-            A cold flow, whose response has a ``verdict``.
+            A cold flow, whose response has a ``verdict``.  If the last answer is still
+            bad, its error is an `InvalidAnswerError`, so that memory keeps nothing.
 
         Raises:
             RequestError: If there is nothing to answer.

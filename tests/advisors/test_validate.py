@@ -9,7 +9,7 @@ from reactivex import Observable
 from reactivex import operators as ops
 from reactivex.testing import ReactiveTest, TestScheduler
 
-from rxagent.advisors import tool_loop, validate
+from rxagent.advisors import memory, tool_loop, validate
 from rxagent.advisors._attempts import LEAD_IN
 from rxagent.agent import Agent
 from rxagent.chain import before
@@ -31,11 +31,13 @@ from rxagent.events import (
     TextDelta,
     ToolFinished,
 )
+from rxagent.memory import CONVERSATION_ID, Conversation, MemoryStore
 from rxagent.messages import AssistantMessage, UserMessage
 from rxagent.named import Order, by_order, name_of, named
 from rxagent.operators import just
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, FinishReason, Verdict
+from rxagent.runtime import Flow
 from rxagent.testing import Reply, ScriptedModel, tool_call
 from rxagent.tools import ToolContext, tool
 from rxagent.types import Advisor
@@ -509,8 +511,8 @@ def test_a_retry_may_pause_and_the_resumed_turn_is_checked() -> None:
 
 def test_advisors_by_order_have_it_inside_memory_and_around_the_loop() -> None:
     """D-3, S001-55, S004-28, Q7."""
-    memory = named("memory", before(lambda request: request), order=Order.MEMORY)
-    advisors = by_order([tool_loop(), validate(Film), memory])
+    kept = memory(MemoryStore())
+    advisors = by_order([tool_loop(), validate(Film), kept])
     assert [name_of(each) for each in advisors] == ["memory", "validate", "tool_loop"]
     mine = named("mine", validate(Film), order=Order.IN_LOOP)
     assert [name_of(each) for each in by_order([mine, tool_loop()])][1] == "mine"
@@ -527,3 +529,46 @@ def test_a_judge_may_stand_around_a_check_of_the_type() -> None:
     response = asked(model, validate(check=judge), validate(Film))
     assert response.text == GOOD
     assert model.requests[2].messages[-1].text == LEAD_IN + "the year is wrong"
+
+
+def kept_of(store: MemoryStore) -> list[tuple[str, str]]:
+    kept = Flow[Conversation].of(store.load("c")).run()
+    return [(message.role, message.text) for message in kept.messages]
+
+
+def test_memory_keeps_the_last_answer_and_no_attempt_before_it() -> None:
+    """S000-78: the reason comes back as a message, and memory never sees it."""
+    store = MemoryStore()
+    model = ScriptedModel(BAD, GOOD, "done")
+    agent = Agent(model, advisors=[memory(store), validate(Film)])
+    context = {CONVERSATION_ID.name: "c"}
+    agent.call("a film", context=context).run()
+    assert kept_of(store) == [("user", "a film"), ("assistant", GOOD)]
+    again = ScriptedModel(GOOD)
+    Agent(again, advisors=[memory(store)]).call("and now?", context=context).run()
+    assert [message.text for message in again.requests[0].messages] == [
+        "a film",
+        GOOD,
+        "and now?",
+    ]
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_memory_keeps_nothing_of_an_answer_that_is_an_error(live: bool) -> None:
+    store = MemoryStore()
+    model = ScriptedModel(BAD, repeat_last=True)
+    check = validate(Film, max_retries=1, on_exhausted="raise", live=live)
+    agent = Agent(model, advisors=[memory(store), check])
+    with pytest.raises(InvalidAnswerError):
+        agent.call("a film", context={CONVERSATION_ID.name: "c"}).run()
+    assert kept_of(store) == []
+
+
+def test_a_retry_with_memory_inside_of_it_still_ends_in_the_last_answer() -> None:
+    """Not the order to choose, and yet no request is broken by it."""
+    store = MemoryStore()
+    model = ScriptedModel(BAD, GOOD)
+    agent = Agent(model, advisors=[validate(Film), memory(store)])
+    response = agent.call("a film", context={CONVERSATION_ID.name: "c"}).run()
+    assert response.text == GOOD
+    assert kept_of(store)[-1] == ("assistant", GOOD)

@@ -6,17 +6,20 @@ from typing import Any
 
 from reactivex import operators as ops
 
-from rxagent import Agent
+from rxagent import Agent, Flow
+from rxagent.advisors import memory
 from rxagent.chain import after
 from rxagent.entities import Partial
 from rxagent.errors import RxAgentError
 from rxagent.events import ChatEvent, Finished
+from rxagent.memory import CONVERSATION_ID, Conversation, MemoryStore
 from rxagent.responses import ChatResponse
 from rxagent.testing import Reply, ScriptedModel
 from rxagent.usage import Usage
 from tests.cases.case import Case, Cutting, Json
 from tests.cases.gaps import NotSupportedError
 from tests.cases.matchers import check, matches
+from tests.cases.memories import neutral
 from tests.cases.words import check_error
 
 __all__ = ["check_validation"]
@@ -27,6 +30,7 @@ _KNOWN = {
     "requests_total",
     "request_1_contains",
     "last_request_max_chars",
+    "stored",
     "usage_total",
     "items_of_failed_attempt_as_final",
 }
@@ -47,11 +51,15 @@ def check_validation(case: Case, cutting: Cutting) -> None:
         if isinstance(event, Finished):
             ended.append(event.response)
 
-    agent = Agent(model, advisors=[after(ops.do_action(heard))])
+    store = MemoryStore()
+    agent = Agent(model, advisors=[after(ops.do_action(heard)), memory(store)])
+    context = {CONVERSATION_ID.name: "case"}
     found: Any = None
-    error: Exception | None = None
+    error: RxAgentError | None = None
     try:
-        found = agent.entity(case.given["schema"], "go", **settings).run()
+        found = agent.entity(
+            case.given["schema"], "go", context=context, **settings
+        ).run()
     except RxAgentError as raised:
         error = raised
     if "value" in expect:
@@ -69,7 +77,12 @@ def check_validation(case: Case, cutting: Cutting) -> None:
     if "last_request_max_chars" in expect:
         assert len(texts[-1]) <= expect["last_request_max_chars"]
     if "usage_total" in expect:
-        check(expect["usage_total"], _words(ended[0].usage), "$.usage_total")
+        usage = ended[0].usage if ended else error and error.usage
+        check(expect["usage_total"], _words(usage or Usage()), "$.usage_total")
+    if "stored" in expect:
+        kept = Flow[Conversation].of(store.load("case")).run()
+        stored = [neutral(each) for each in kept.messages]
+        check(expect["stored"], stored, "$.stored")
     if expect.get("items_of_failed_attempt_as_final") is False:
         again = Agent(ScriptedModel(*replies, repeat_last=True))
         grown = list(again.partials(case.given["schema"], "go", **settings))
@@ -82,7 +95,7 @@ def _reply(given: Any) -> Reply:
         return Reply(deltas=(given,))
     usage = given.get("usage", {})
     return Reply(
-        deltas=(given["text"],),
+        deltas=(given["text"],) if given.get("text") else (),
         finish_reason=given.get("finish_reason"),
         usage=Usage(
             input_tokens=usage.get("input"),
