@@ -50,7 +50,7 @@ class Agent:
         model: Any exchange; another agent too.
         system: Instructions, used if a prompt brings none of its own.
         tools: What the model may call.  Without an advisor that runs them, a
-            ``tool_loop()`` is added innermost.
+            ``tool_loop()`` is added innermost, but left of advisors that need one.
         advisors: Outermost first.
         options: Defaults; a call's options win field by field.
         context: Defaults; a call's values win.
@@ -199,7 +199,8 @@ class Agent:
         """
         resumption = Resumption(snapshot, dict(decisions or {}))
         has_tools = bool(self._tools) or bool(tools := listed("tools", tools))
-        if not _owners((*advisors, *self._effective((), has_tools=has_tools))):
+        around = listed("advisors", advisors)
+        if not _owners(self._effective(around, has_tools=has_tools)):
             raise ConfigurationError(
                 f"agent {self.name!r} runs no tools, so it has no turn to resume"
             )
@@ -208,7 +209,7 @@ class Agent:
             context={**(context or {}), RESUME.name: resumption},
             tools=tools,
             options=options,
-            advisors=advisors,
+            advisors=around,
         )
 
     def as_tool(
@@ -266,7 +267,15 @@ class Agent:
                 f"{len(owners)} advisors run tools, there may be one: "
                 + ", ".join(owners)
             )
-        return (*advisors, self._loop) if has_tools and not owners else advisors
+        needing = [
+            at
+            for at, each in enumerate(advisors)
+            if isinstance(each, Named) and each.needs_loop
+        ]
+        if owners or not (has_tools or needing):
+            return advisors
+        at = needing[0] if needing else len(advisors)
+        return (*advisors[:at], self._loop, *advisors[at:])
 
     def _fold(self, around: tuple[Advisor, ...], *, has_tools: bool) -> Exchange:
         return chain(self._effective(around, has_tools=has_tools), self._model)

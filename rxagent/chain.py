@@ -38,7 +38,8 @@ def chain(advisors: Iterable[Advisor], model: Exchange) -> Exchange:
 
     Raises:
         AdvisorError: If an advisor returns something that cannot be called.
-        ConfigurationError: If the model or an advisor cannot be called.
+        ConfigurationError: If the model or an advisor cannot be called, or an advisor
+            that acts on the rounds of a tool loop has none to its left.
     """
     if not callable(model) or isinstance(model, type):
         raise ConfigurationError(
@@ -56,6 +57,7 @@ def chain(advisors: Iterable[Advisor], model: Exchange) -> Exchange:
         return outer
 
     advisors = tuple(advisors)
+    _check_loop(advisors)
     if any(isinstance(each, Named) and each.owns_tools for each in advisors):
         model = telling_tools(model)
     return reduce(wrap, _fused(advisors), model)
@@ -169,6 +171,18 @@ def _checked(
         return events
 
     return checked
+
+
+def _check_loop(advisors: Iterable[Advisor]) -> None:
+    has_loop = False
+    for each in advisors:
+        if isinstance(each, Named):
+            has_loop = has_loop or each.owns_tools
+            if each.needs_loop and not has_loop:
+                raise ConfigurationError(
+                    f"{each.name} acts on the rounds of a tool loop, and there is none "
+                    "to its left; put it right of tool_loop()"
+                )
 
 
 def _operator_of(advisor: Advisor) -> Operator[ChatEvent, ChatEvent] | None:

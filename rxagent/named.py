@@ -35,6 +35,7 @@ class Named:
         settings: What it was made with, in words; no secrets.
         order: Its place for `by_order`; a list needs none.
         owns_tools: It runs the tools of a request, so there may be only one.
+        needs_loop: It acts on the rounds of a tool loop, which has to be left of it.
     """
 
     advise: Advisor
@@ -42,6 +43,7 @@ class Named:
     settings: str = ""
     order: int = Order.DEFAULT
     owns_tools: bool = False
+    needs_loop: bool = False
 
     def __call__(self, inner: Exchange) -> Exchange:
         """Wrap the rest of the chain."""
@@ -58,6 +60,7 @@ def named(
     settings: str = "",
     order: int = Order.DEFAULT,
     owns_tools: bool = False,
+    needs_loop: bool = False,
 ) -> Advisor:
     """Give ``advisor`` a name, and a place for `by_order`.
 
@@ -67,6 +70,7 @@ def named(
         settings: What it was made with, in words; no secrets.
         order: Its place for `by_order`; a list needs none.
         owns_tools: It runs the tools of a request, so there may be only one.
+        needs_loop: It acts on the rounds of a tool loop, which has to be left of it.
 
     Returns:
         The same advisor, with a name.
@@ -77,6 +81,7 @@ def named(
         settings=settings,
         order=order,
         owns_tools=owns_tools,
+        needs_loop=needs_loop,
     )
 
 

@@ -19,6 +19,7 @@ from rxagent.tools.running import ToolRun
 from rxagent.tools.threads import in_thread
 from rxagent.tools.tool import AnyTool, is_tool
 from rxagent.tools.tool_context import ToolContext
+from rxagent.tools.withheld import Withheld
 from rxagent.wire.arguments import parse_arguments
 
 __all__ = ["run_call"]
@@ -123,6 +124,10 @@ def _tool_for(call: ToolCall, tools: Mapping[str, ToolSpec]) -> AnyTool:
     if found is None:
         known = f"the tools are: {', '.join(tools)}" if tools else "there are no tools"
         raise _RefusedError(f"there is no tool {call.name!r}; {known}")
+    if isinstance(found, Withheld):
+        raise _RefusedError(
+            f"{call.name!r} was not offered to you, so it did not run; {found.instead}"
+        )
     if not is_tool(found):
         _parsed(call)  # what is broken is broken for everybody
         raise ToolError(
