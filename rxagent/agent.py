@@ -18,7 +18,7 @@ from rxagent.decisions import Decision
 from rxagent.errors import ConfigurationError, RequestError
 from rxagent.events import ChatEvent
 from rxagent.messages import SystemMessage
-from rxagent.named import Named, name_of
+from rxagent.named import Named, name_of, with_loop
 from rxagent.operators import concat_each, just, one_finished, responses
 from rxagent.prompt import Prompt, asked, given, listed
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
@@ -267,15 +267,7 @@ class Agent:
                 f"{len(owners)} advisors run tools, there may be one: "
                 + ", ".join(owners)
             )
-        needing = [
-            at
-            for at, each in enumerate(advisors)
-            if isinstance(each, Named) and each.needs_loop
-        ]
-        if owners or not (has_tools or needing):
-            return advisors
-        at = needing[0] if needing else len(advisors)
-        return (*advisors[:at], self._loop, *advisors[at:])
+        return advisors if owners else with_loop(advisors, self._loop, needed=has_tools)
 
     def _fold(self, around: tuple[Advisor, ...], *, has_tools: bool) -> Exchange:
         return chain(self._effective(around, has_tools=has_tools), self._model)

@@ -7,9 +7,9 @@ and retry.  ``inner`` is a cold function of its input, so calling it again is le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from itertools import groupby
 
 from reactivex import Observable
@@ -17,7 +17,7 @@ from reactivex import Observable
 from rxagent.errors import AdvisorError, ConfigurationError
 from rxagent.events import ChatEvent
 from rxagent.named import Named, name_of
-from rxagent.offered import telling_tools
+from rxagent.offered import OFFERS, Offers, telling_tools
 from rxagent.operators import concat_each, fuse, just
 from rxagent.operators._transduction import is_transduction
 from rxagent.requests import ChatRequest
@@ -56,8 +56,7 @@ def chain(advisors: Iterable[Advisor], model: Exchange) -> Exchange:
             raise _unexpected(name_of(advisor), outer, "an exchange (see after)")
         return outer
 
-    advisors = tuple(advisors)
-    _check_loop(advisors)
+    advisors = tuple(_with_offers(tuple(advisors)))
     if any(isinstance(each, Named) and each.owns_tools for each in advisors):
         model = telling_tools(model)
     return reduce(wrap, _fused(advisors), model)
@@ -173,16 +172,26 @@ def _checked(
     return checked
 
 
-def _check_loop(advisors: Iterable[Advisor]) -> None:
+def _with_offers(advisors: Sequence[Advisor]) -> Iterator[Advisor]:
+    """The advisors, with what a tool loop has to know of those right of it."""
     has_loop = False
-    for each in advisors:
-        if isinstance(each, Named):
-            has_loop = has_loop or each.owns_tools
-            if each.needs_loop and not has_loop:
-                raise ConfigurationError(
-                    f"{each.name} acts on the rounds of a tool loop, and there is none "
-                    "to its left; put it right of tool_loop()"
-                )
+    for at, each in enumerate(advisors):
+        if isinstance(each, Named) and each.owns_tools:
+            has_loop = True
+            right = [a for a in advisors[at + 1 :] if isinstance(a, Named)]
+            offers = Offers(tuple(a.offer for a in right if a.offer is not None))
+            if offers.operators:
+                yield before(partial(_knowing, offers))
+        elif isinstance(each, Named) and each.needs_loop and not has_loop:
+            raise ConfigurationError(
+                f"{each.name} acts on the rounds of a tool loop, and there is none to "
+                "its left; put it right of tool_loop()"
+            )
+        yield each
+
+
+def _knowing(offers: Offers, request: ChatRequest) -> ChatRequest:
+    return replace(request, context=request.context.set(OFFERS, offers))
 
 
 def _operator_of(advisor: Advisor) -> Operator[ChatEvent, ChatEvent] | None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from rxagent.types import Advisor, Exchange
+from rxagent.requests import ChatRequest
+from rxagent.types import Advisor, Exchange, Operator
 
-__all__ = ["Named", "Order", "by_order", "name_of", "named"]
+__all__ = ["Named", "Order", "by_order", "name_of", "named", "with_loop"]
 
 
 class Order(IntEnum):
@@ -36,6 +37,8 @@ class Named:
         order: Its place for `by_order`; a list needs none.
         owns_tools: It runs the tools of a request, so there may be only one.
         needs_loop: It acts on the rounds of a tool loop, which has to be left of it.
+        offer: What it does to the tools of a round, if it changes them: a loop runs
+            calls of a paused turn by that, before the model is asked again.
     """
 
     advise: Advisor
@@ -44,6 +47,7 @@ class Named:
     order: int = Order.DEFAULT
     owns_tools: bool = False
     needs_loop: bool = False
+    offer: Operator[ChatRequest, ChatRequest] | None = None
 
     def __call__(self, inner: Exchange) -> Exchange:
         """Wrap the rest of the chain."""
@@ -61,6 +65,7 @@ def named(
     order: int = Order.DEFAULT,
     owns_tools: bool = False,
     needs_loop: bool = False,
+    offer: Operator[ChatRequest, ChatRequest] | None = None,
 ) -> Advisor:
     """Give ``advisor`` a name, and a place for `by_order`.
 
@@ -71,6 +76,8 @@ def named(
         order: Its place for `by_order`; a list needs none.
         owns_tools: It runs the tools of a request, so there may be only one.
         needs_loop: It acts on the rounds of a tool loop, which has to be left of it.
+        offer: What it does to the tools of a round, if it changes them: a loop runs
+            calls of a paused turn by that, before the model is asked again.
 
     Returns:
         The same advisor, with a name.
@@ -82,6 +89,7 @@ def named(
         order=order,
         owns_tools=owns_tools,
         needs_loop=needs_loop,
+        offer=offer,
     )
 
 
@@ -108,3 +116,23 @@ def by_order(advisors: Iterable[Advisor]) -> list[Advisor]:
     return sorted(
         advisors, key=lambda a: a.order if isinstance(a, Named) else Order.DEFAULT
     )
+
+
+def with_loop(
+    advisors: tuple[Advisor, ...], loop: Advisor, *, needed: bool
+) -> tuple[Advisor, ...]:
+    """Put a tool loop innermost, but left of those that act on its rounds.
+
+    Args:
+        advisors: In order, without a loop.
+        loop: The loop.
+        needed: Whether there has to be one, though none of them needs it.
+
+    Returns:
+        The advisors, outermost first.
+    """
+    needing = [isinstance(each, Named) and each.needs_loop for each in advisors]
+    if not (needed or any(needing)):
+        return advisors
+    at = needing.index(True) if any(needing) else len(advisors)
+    return (*advisors[:at], loop, *advisors[at:])

@@ -33,6 +33,7 @@ CATALOGUES = (
     "rxagent.models",
     "rxagent.operators",
     "rxagent.runtime",
+    "rxagent.search",
     "rxagent.testing",
     "rxagent.tools",
     "rxagent.wire",

@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from reactivex import Observable
 
 from rxagent import advisors, models, operators
-from rxagent.advisors import log, re_reading, safeguard, schema_tools, tool_loop
+from rxagent.advisors import (
+    log,
+    re_reading,
+    safeguard,
+    schema_tools,
+    tool_loop,
+    tool_search,
+)
 from rxagent.agent import Agent
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
@@ -55,6 +62,7 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
     "tool_loop": tool_loop,
+    "tool_search": tool_search,
 }
 
 RANKINGS = {"Ranking", "by_spelling"}  # what schema_tools takes

@@ -74,9 +74,7 @@ class SearchTool:
             number = 1 + max(before.values(), default=0)
             context.set(DISCOVERED_TOOLS, dict.fromkeys(there, number))
             listed = ", ".join(there)
-            return ToolResult(
-                value=there, content=f"Found, and ready to call: {listed}"
-            )
+            return ToolResult(value=there, content=f"Found, ready to call: {listed}")
 
         def ask(search: Search) -> Observable[Sequence[str]]:
             return search(query, self._limit)

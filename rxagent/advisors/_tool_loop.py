@@ -18,11 +18,12 @@ from rxagent.choices import check_callable, check_choice
 from rxagent.errors import FailureKind
 from rxagent.events import ChatEvent
 from rxagent.named import Order, named
-from rxagent.operators import expand_rounds, just
+from rxagent.offered import OFFERS, Offers
+from rxagent.operators import concat_each, expand_rounds, just
 from rxagent.requests import ChatRequest
 from rxagent.runtime import LoopScheduler, loop_for
 from rxagent.snapshots import Claim, claims_in_memory
-from rxagent.tools import CallSettings, Executor
+from rxagent.tools import CallSettings, Executor, tool_index
 from rxagent.tools.rules import NeedsApproval, check_seconds
 from rxagent.types import Advisor, Exchange
 
@@ -149,7 +150,9 @@ def tool_loop(
                 return clock.now if clock else datetime.now(UTC)
 
             resumption = request.context.get(RESUME)
-            asked = replace(request, context=request.context.without(RESUME))
+            offers = request.context.get(OFFERS, Offers())
+            context = request.context.without(RESUME).without(OFFERS)
+            asked = replace(request, context=context)
             watch = LimitWatch(
                 limits,
                 started=now(),
@@ -170,8 +173,16 @@ def tool_loop(
                 settings=replace(settings, deadline=watch.deadline),
                 on_environment=on_environment,
             )
+
+            def go_on(offered: ChatRequest) -> Observable[ChatEvent]:
+                turn.tools = tool_index(offered.tools)
+                assert resumption is not None
+                return rounds.resume(resumption, may_resume)
+
             first = (
-                rounds.resume(resumption, may_resume) if resumption else rounds.ask()
+                offers.of(turn.request).pipe(concat_each(go_on))
+                if resumption
+                else rounds.ask()
             )
             return first.pipe(
                 expand_rounds(_nothing, rounds.hear, rounds.again, failed=turn.charged)

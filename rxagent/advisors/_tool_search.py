@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -40,9 +40,9 @@ def tool_search(
 
     ::
 
-        --q------------------------|
-        [ tool_loop(), tool_search() ]    q offers s and no more; inner calls s, which
-        ----R-S-F-R-c-F--F|               finds c; the next round offers s and c
+        --q---------|
+        [ tool_search() ]                 inner answers q, which offers the search tool
+        ----a--b--F-|                     and what was found, in place of all tools
 
     Each round offers the search tool first, then what is always included, then what was
     found, in the order of discovery.  So what a round offers begins with what the one
@@ -87,7 +87,15 @@ def tool_search(
     always = tuple(dict.fromkeys(always_include))
     search_tool = SearchTool(index or KeywordIndex(), limit=limit)
 
-    def offering(tools: Mapping[str, ToolSpec], request: ChatRequest) -> ChatRequest:
+    def offered(request: ChatRequest) -> ChatRequest:
+        tools = {tool.name: tool for tool in request.tools}
+        if search_tool.name in tools:
+            raise ConfigurationError(
+                f"tool_search brings a tool {search_tool.name!r}, and the request has "
+                "another; rename that one"
+            )
+        if tools.keys() <= set(always):
+            return request
         forced = request.options.tool_choice or ""
         names = dict.fromkeys((*always, *_found(request.context, accumulate), forced))
         return replace(
@@ -100,17 +108,8 @@ def tool_search(
         )
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
-        tools = {tool.name: tool for tool in request.tools}
-        if search_tool.name in tools:
-            raise ConfigurationError(
-                f"tool_search brings a tool {search_tool.name!r}, and the request has "
-                "another; rename that one"
-            )
-        if tools.keys() <= set(always):
-            return just(request).pipe(inner)
-        return just(offering(tools, request)).pipe(
-            inner, ops.map(partial(_withholding, tools))
-        )
+        answer = just(offered(request)).pipe(inner)
+        return answer.pipe(ops.map(partial(_withholding, request.tools)))
 
     return named(
         "tool_search",
@@ -118,6 +117,7 @@ def tool_search(
         settings=f"{type(search_tool.index).__name__}, limit={limit}",
         order=Order.IN_LOOP + 100,
         needs_loop=True,
+        offer=ops.map(offered),
     )
 
 
@@ -139,19 +139,21 @@ def _instructed(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     return (SystemMessage.of(instruction), *messages)
 
 
-def _withholding(tools: Mapping[str, ToolSpec], event: ChatEvent) -> ChatEvent:
+def _withholding(tools: Iterable[ToolSpec], event: ChatEvent) -> ChatEvent:
     """Tell the loop which of the tools that are called are there, but not offered."""
     if not isinstance(event, Finished) or event.response.offered is None:
         return event
-    offered = {tool.name: tool for tool in event.response.offered}
-    for call in event.response.tool_calls:
-        if call.name in tools and call.name not in offered:
-            tool = tools[call.name]
-            offered[call.name] = Withheld(
-                name=tool.name,
-                description=tool.description,
-                parameters=tool.parameters,
-                instead=f"find it with {SearchTool.name}, then call it",
-            )
-    response = replace(event.response, offered=tuple(offered.values()))
-    return replace(event, response=response)
+    called = {call.name for call in event.response.tool_calls}
+    offered = {tool.name for tool in event.response.offered}
+    withheld = (
+        Withheld(
+            name=tool.name,
+            description=tool.description,
+            parameters=tool.parameters,
+            instead=f"find it with {SearchTool.name}, then call it",
+        )
+        for tool in tools
+        if tool.name in called - offered
+    )
+    told = (*event.response.offered, *withheld)
+    return replace(event, response=replace(event.response, offered=told))

@@ -122,7 +122,8 @@ def _tool_for(call: ToolCall, tools: Mapping[str, ToolSpec]) -> AnyTool:
         )
     found = tools.get(call.name)
     if found is None:
-        known = f"the tools are: {', '.join(tools)}" if tools else "there are no tools"
+        there = [name for name, each in tools.items() if not isinstance(each, Withheld)]
+        known = f"the tools are: {', '.join(there)}" if there else "there are no tools"
         raise _RefusedError(f"there is no tool {call.name!r}; {known}")
     if isinstance(found, Withheld):
         raise _RefusedError(

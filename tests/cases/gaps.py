@@ -22,7 +22,6 @@ GAPS: dict[str, str] = {
     "rag": "retrieval is not written yet",
     "split": "retrieval is not written yet",
     "retrieve": "retrieval is not written yet",
-    "tool-search": "tool search is not written yet",
 }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.cases import answers, loops, streams, texts
+from tests.cases import answers, loops, searches, streams, texts
 from tests.cases.case import FOLDER, Case, Cutting, load_cases
 from tests.cases.gaps import NotSupportedError, gap
 
@@ -21,6 +21,7 @@ CHECKS: dict[str, Callable[[Case, Cutting], None]] = {
     "json-extract": texts.check_json_extract,
     "names": texts.check_names,
     "tool-loop": loops.check_tool_loop,
+    "tool-search": searches.check_tool_search,
     "stream": streams.check_stream,
 }
 
