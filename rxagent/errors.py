@@ -38,6 +38,7 @@
     └── StreamError
         ├── NoItemsError          a stream completed without the item that was awaited
         ├── BufferOverflowError   a reader is too slow for a source that does not pause
+        ├── RetractedError        text that was delivered is void, and cannot be cleared
         └── StreamCancelledError  somebody else cancelled the task of a stream
 
 The families are disjoint: who catches ``ModelError`` never swallows another one.  A
@@ -83,6 +84,7 @@ __all__ = [
     "RateLimitError",
     "RecordingError",
     "RequestError",
+    "RetractedError",
     "RxAgentError",
     "ServerError",
     "SnapshotError",
@@ -497,6 +499,21 @@ class BufferOverflowError(StreamError):
             "read faster, raise maxsize, or choose overflow='drop_oldest'"
         )
         self.unread = unread
+
+
+class RetractedError(StreamError):
+    """Text that was delivered is void, and this stream has no way to take it back.
+
+    Args:
+        reason: Of the event ``Retracted``.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the text that was delivered is void ({reason}); where that may happen, "
+            "read the events, or take collect_text(), whose last text is the right one"
+        )
+        self.reason = reason
 
 
 class StreamCancelledError(StreamError):

@@ -11,6 +11,7 @@ from rxagent.errors import (
     MissingContextError,
     ModelTimeoutError,
     RateLimitError,
+    RetractedError,
     RxAgentError,
     ToolError,
     ToolFailedError,
@@ -24,6 +25,7 @@ ERRORS: list[RxAgentError] = [
     ContextTypeError("user", expected=str, found=int),
     MissingContextError("user", hint="set it"),
     LimitError("too many", name="max_calls", value=3, usage=Usage(input_tokens=1)),
+    RetractedError("a guard"),
     RateLimitError("slow down", retry_after_s=2.0),
     ModelTimeoutError("late", clock="gap", limit_s=3.0),
 ]

@@ -28,8 +28,12 @@ MODULES = {
 CATALOGUES = (
     "rxagent",
     "rxagent.advisors",
+    "rxagent.guards",
     "rxagent.integrations.mcp",
     "rxagent.integrations.openapi",
+    "rxagent.integrations.redis",
+    "rxagent.integrations.sql",
+    "rxagent.memory",
     "rxagent.models",
     "rxagent.operators",
     "rxagent.runtime",
@@ -38,7 +42,12 @@ CATALOGUES = (
     "rxagent.tools",
     "rxagent.wire",
 )
-ONE_NAME_A_FILE = ("rxagent.advisors", "rxagent.models", "rxagent.operators")
+ONE_NAME_A_FILE = (
+    "rxagent.advisors",
+    "rxagent.guards",
+    "rxagent.models",
+    "rxagent.operators",
+)
 MAX_LINES = 300
 LONGER = {"errors.py": "one tree, and it is drawn whole"}
 
@@ -200,7 +209,13 @@ def test_a_public_name_says_what_it_takes_and_returns(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["rxagent.advisors", "rxagent.integrations.mcp", "rxagent.operators"]
+    "name",
+    [
+        "rxagent.advisors",
+        "rxagent.guards",
+        "rxagent.integrations.mcp",
+        "rxagent.operators",
+    ],
 )
 def test_an_operator_and_an_advisor_have_a_marble(name: str) -> None:
     makes = re.compile(r"Advisor|Operator\[.*|(Callable\[\[)?Observable\[.*")
@@ -217,8 +232,8 @@ def test_an_operator_and_an_advisor_have_a_marble(name: str) -> None:
 def test_importing_rxagent_imports_nothing_optional() -> None:
     program = (
         "import sys, rxagent\n"
-        "optional = ('httpx', 'httpx2', 'jsonschema', 'mcp', 'pytest', 'xllamacpp',\n"
-        "    'rxagent.integrations', 'rxagent.models')\n"
+        "optional = ('httpx', 'httpx2', 'jsonschema', 'mcp', 'pytest', 'redis',\n"
+        "    'sqlalchemy', 'xllamacpp', 'rxagent.integrations', 'rxagent.models')\n"
         "print([name for name in optional if name in sys.modules])"
     )
     done = subprocess.run(

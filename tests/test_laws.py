@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
@@ -15,21 +16,57 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import Observable
 
-from rxagent import advisors, models, operators
+from rxagent import advisors, guards, models, operators
 from rxagent.advisors import (
+    budget,
+    hold_until,
     log,
+    memory,
+    pii,
+    prompt_memory,
     re_reading,
     safeguard,
     schema_tools,
+    summarise,
     tool_loop,
     tool_search,
+    trim,
+    vector_memory,
 )
 from rxagent.agent import Agent
+from rxagent.chain import before
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
+from rxagent.guards import (
+    EventGuard,
+    TextGuard,
+    block,
+    by_chars,
+    by_line,
+    by_paragraph,
+    by_sentence,
+    by_tokens,
+    cap_chars,
+    cap_tokens,
+    guard,
+    hold_release,
+    json_only,
+    moderate,
+    redact,
+    smooth,
+    stop_on,
+    think_tags,
+)
+from rxagent.memory import (
+    CONVERSATION_ID,
+    LexicalEmbedder,
+    MemoryIndex,
+    MemoryStore,
+)
 from rxagent.messages import AssistantMessage
 from rxagent.operators import (
     coalesce,
+    collect_text,
     concat_each,
     expand_rounds,
     fuse,
@@ -41,6 +78,7 @@ from rxagent.operators import (
     timeouts,
     transduce,
 )
+from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, FinishReason
 from rxagent.runtime import Flow
 from rxagent.testing import (
@@ -57,13 +95,54 @@ from tests.servers import Answer, Asked, ChatServer, never
 from tests.test_chain import probe
 
 ADVISORS: Mapping[str, Callable[[], Advisor]] = {
+    "hold_until": lambda: hold_until(lambda _: just(True)),
     "log": lambda: log(events=True),
+    "memory": lambda: in_conversation(memory(MemoryStore(), on_failure="mark")),
+    "prompt_memory": lambda: in_conversation(prompt_memory(MemoryStore())),
+    "budget": lambda: budget(max_tokens=1, count=lambda asked: asked.text.count("l")),
+    "pii": lambda: pii("hello"),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
+    "summarise": lambda: summarise(ScriptedModel(), when_tokens=1_000),
     "tool_loop": tool_loop,
     "tool_search": tool_search,
+    "trim": lambda: trim(1_000),
+    "vector_memory": lambda: in_conversation(
+        vector_memory(MemoryIndex(), LexicalEmbedder())
+    ),
 }
+
+
+def in_conversation(advisor: Advisor) -> Advisor:
+    """The same, for requests that say no conversation."""
+
+    def named(request: ChatRequest) -> ChatRequest:
+        return replace(request, context=request.context.set(CONVERSATION_ID, "law"))
+
+    return lambda inner: before(named)(advisor(inner))
+
+
+GUARDS: Mapping[str, Callable[[], TextGuard | EventGuard]] = {
+    "block": lambda: block("never said"),
+    "by_chars": lambda: by_chars(3),
+    "by_line": by_line,
+    "by_paragraph": by_paragraph,
+    "by_sentence": by_sentence,
+    "by_tokens": lambda: by_tokens(2),
+    "cap_chars": lambda: cap_chars(3),
+    "cap_tokens": lambda: cap_tokens(2),
+    "hold_release": lambda: hold_release(lambda _: None),
+    "json_only": json_only,
+    "moderate": lambda: moderate(lambda _: True),
+    "redact": lambda: redact("l+"),
+    "smooth": smooth,
+    "stop_on": lambda: stop_on("lo"),
+    "think_tags": think_tags,
+}
+
+SHAPES = {"Channel", "EventGuard", "Match", "Pattern", "Seconds", "TextGuard"}
+CHECKS = {"ask"}  # what guards take
 
 RANKINGS = {"Ranking", "by_spelling"}  # what schema_tools takes
 
@@ -98,6 +177,7 @@ _Operator: TypeAlias = Callable[[Observable[Any]], Observable[Any]]
 
 OPERATORS: Mapping[str, Callable[[], _Operator]] = {
     "coalesce": lambda: coalesce(1),
+    "collect_text": collect_text,
     "concat_each": lambda: concat_each(_twice),
     "expand_rounds": lambda: _one_round,
     "fuse": lambda: fuse([transduce(_Doubles), transduce(_Doubles)]),
@@ -137,6 +217,7 @@ def names_of(catalogue: Any) -> set[str]:
 
 def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
     assert names_of(advisors) == set(ADVISORS) | RANKINGS
+    assert names_of(guards) == set(GUARDS) | SHAPES | CHECKS | {"guard"}
     assert names_of(operators) == set(OPERATORS) | SOURCES
     assert names_of(models) == set(MODELS) | set(EMBEDDERS) | DOORS
 
@@ -243,6 +324,20 @@ def calls_made(run: Callable[[], object]) -> int:
     finally:
         sys.setprofile(before)
     return count
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_guard_holds_the_laws(name: str) -> None:
+    """Laws 1, 2, 5, 7, 8."""
+    assert_advisor_laws(guard(GUARDS[name]()))
+
+
+@pytest.mark.parametrize("name", GUARDS)
+@settings(max_examples=15)
+@given(reply=REPLIES)
+def test_a_guard_holds_the_laws_over_any_answer(name: str, reply: Reply) -> None:
+    """Laws 1, 2, 5."""
+    assert_advisor_laws(guard(GUARDS[name]()), reply=reply)
 
 
 @pytest.mark.parametrize("name", OPERATORS)

@@ -81,7 +81,9 @@ class Rounds:
             return None
         if self._batch_runs:
             self._batch_runs = False
-            return self._after_batch()
+            following = self._after_batch()
+            kept = turn.memory.keep(turn.response) if turn.is_over else None
+            return self._in_turn(kept, following)
         if not turn.is_answered:
             return None  # whoever looks at the whole turn misses its end
         turn.is_answered = False

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from rxagent.advisors._call_limits import LimitWatch
+from rxagent.advisors._hand_over import InnerMemory
 from rxagent.context import Context
 from rxagent.decisions import Decision
 from rxagent.errors import RxAgentError
@@ -49,6 +50,7 @@ class Turn:
         self.tools: Mapping[str, ToolSpec] = {}
         self.rounds = 0
         """Whose tools have run."""
+        self.memory = InnerMemory()
         self.transcript: tuple[Message, ...] = ()
         self.written: frozenset[str] = frozenset()
         """Names that tools wrote."""
@@ -85,10 +87,12 @@ class Turn:
         """Take the end of a model's answer as the end of a round, or of the turn."""
         if not isinstance(event, Finished):
             return event
+        event = self.memory.take_off(event)
         response = event.response
         self.is_answered = True
         self._spend(response.usage, response.model)
-        self.transcript += response.transcript or (response.message,)
+        if response.blocked_by is None:  # else the model has not said it
+            self.transcript += response.transcript or (response.message,)
         context = self.request.context | response.context
         if self._calls_tools(response, context):
             self.request = replace(self.request, context=context)
@@ -181,8 +185,8 @@ class Turn:
     def end(self, response: ChatResponse) -> Finished:
         """The end of the turn after a batch."""
         # Not with the context of the response: the batch has written since.
-        whole = self._ended(response, self.request.context)
-        return Finished(response=whole, origin=self.request.origin)
+        self.response = self._ended(response, self.request.context)
+        return Finished(response=self.response, origin=self.request.origin)
 
     def charged(self, error: Exception) -> Exception:
         """The error that ends the turn, with what the turn has cost."""

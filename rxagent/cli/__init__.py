@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import TextIO
 
-from rxagent.cli import ask, chat, doctor, trace
+from rxagent.cli import ask, chat, doctor, memory, trace
 from rxagent.cli.visible import visible
 from rxagent.errors import ConfigurationError, RequestError, RxAgentError
 
@@ -90,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, command in {
         "ask": ask,
         "chat": chat,
+        "memory": memory,
         "trace": trace,
         "doctor": doctor,
     }.items():

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from rxagent.agent import Agent
 from rxagent.requests import ChatOptions, ToolSpec
+from rxagent.types import Advisor
 
 __all__ = ["add_agent_arguments", "add_model_arguments", "agent_from"]
 
@@ -47,12 +48,18 @@ def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def agent_from(arguments: argparse.Namespace, *, tools: Iterable[ToolSpec]) -> Agent:
+def agent_from(
+    arguments: argparse.Namespace,
+    *,
+    tools: Iterable[ToolSpec],
+    advisors: Iterable[Advisor] = (),
+) -> Agent:
     """Make the agent that the options describe.
 
     Args:
         arguments: What `add_agent_arguments` declared.
         tools: What the model may call.
+        advisors: First is outermost.
 
     Returns:
         The agent; nothing is loaded or connected yet.
@@ -67,6 +74,7 @@ def agent_from(arguments: argparse.Namespace, *, tools: Iterable[ToolSpec]) -> A
         model(arguments.model, base_url=arguments.base_url),
         system=arguments.system,
         tools=tools,
+        advisors=advisors,
         options=ChatOptions(
             temperature=arguments.temperature, max_tokens=arguments.max_tokens
         ),

@@ -5,28 +5,32 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 
+from rxagent.advisors import memory
 from rxagent.agent import Agent
 from rxagent.cli.agent_options import add_agent_arguments, agent_from
 from rxagent.cli.interrupts import Interrupts
 from rxagent.cli.line_reader import LineReader
 from rxagent.cli.log_lines import log_lines
+from rxagent.cli.memory_option import add_memory_argument, store_at
 from rxagent.cli.terminal import Terminal
 from rxagent.cli.tools_option import tools_from
 from rxagent.cli.trace import mark_of_event, page_width
 from rxagent.cli.turn_marble import TurnMarble
 from rxagent.cli.visible import visible
-from rxagent.errors import RequestError, RxAgentError
-from rxagent.events import Finished
-from rxagent.messages import Message, UserMessage
+from rxagent.errors import ConfigurationError, RequestError, RxAgentError
+from rxagent.memory import CONVERSATION_ID, ConversationStore, MemoryStore
 from rxagent.requests import ToolSpec
 from rxagent.runtime import block
+from rxagent.runtime import run as wait_for
 
 __all__ = ["DESCRIPTION", "HELP", "add_arguments", "run"]
 
 HELP = "talk with a model, turn by turn"
 _SHOWN_CHARS = 40
+_CONVERSATION = "chat"
 _COMMANDS = {
     "/help": "show this",
     "/reset": "forget the conversation",
@@ -49,15 +53,36 @@ The text of the answers goes to stdout as it comes, everything else to stderr.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options; needs nothing that takes time to import."""
     add_agent_arguments(parser)
+    add_memory_argument(parser, required=False)
+    parser.add_argument(
+        "--conversation",
+        metavar="ID",
+        help="which one of the file to go on with, or to start "
+        f"(default: {_CONVERSATION})",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Talk; see `rxagent.cli.main` for what it raises and returns."""
+    if arguments.conversation and not arguments.memory:
+        raise ConfigurationError("--conversation needs --memory FILE to keep it in")
     tools = tools_from(arguments.tools)
-    agent = agent_from(arguments, tools=tools)
+    with ExitStack() as stack:
+        store: ConversationStore = MemoryStore()
+        if arguments.memory:
+            store = stack.enter_context(store_at(arguments.memory, make=True))
+        agent = agent_from(arguments, tools=tools, advisors=[memory(store)])
+        name = arguments.conversation or _CONVERSATION
+        return _talk(_Kept(store=store, id=name), agent, tools)
+
+
+def _talk(kept: _Kept, agent: Agent, tools: Sequence[ToolSpec]) -> int:
     reader = LineReader("> ")
     with log_lines(sys.stderr), Interrupts() as interrupts:
-        chat = _Chat(agent, tools, interrupts)
+        chat = _Chat(kept, agent, tools, interrupts)
+        before = kept.count()
+        if before:
+            _note(f"(going on after {before} messages; /reset forgets them)")
         if reader.is_typed:
             _note("/help lists the commands, Ctrl-D ends the chat")
         while (line := _next_line(reader, interrupts)) is not None:
@@ -82,16 +107,36 @@ def _next_line(reader: LineReader, interrupts: Interrupts) -> str | None:
             _complain(error)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """A conversation in a store; only a turn that is finished becomes part of it."""
+
+    store: ConversationStore
+    id: str
+
+    def count(self) -> int:
+        """How many messages there are."""
+        return len(wait_for(self.store.load(self.id)).messages)
+
+    def forget(self) -> None:
+        """Delete it."""
+        wait_for(self.store.delete(self.id))
+
+
 class _Chat:
-    """A conversation; only a turn that is finished becomes part of it."""
+    """What is done with each line."""
 
     def __init__(
-        self, agent: Agent, tools: Sequence[ToolSpec], interrupts: Interrupts
+        self,
+        kept: _Kept,
+        agent: Agent,
+        tools: Sequence[ToolSpec],
+        interrupts: Interrupts,
     ) -> None:
+        self._kept = kept
         self._agent = agent
         self._tools = tools
         self._interrupts = interrupts
-        self._messages: tuple[Message, ...] = ()
         self._turns = 0
         self._traces = False
         self.has_failed = False
@@ -110,8 +155,7 @@ class _Chat:
             case "/help":
                 _note("\n".join(_HELP_LINES))
             case "/reset":
-                self._messages = ()
-                _note("(the conversation is forgotten)")
+                self._reset()
             case "/tools":
                 for tool in self._tools:
                     _note(f"{tool.name}: {_one_line(tool.description)}")
@@ -125,23 +169,28 @@ class _Chat:
                 name = command if short else f"{command[:_SHOWN_CHARS]}..."
                 _note(f"there is no {name!r}; there are: {', '.join(_COMMANDS)}")
 
+    def _reset(self) -> None:
+        try:
+            self._kept.forget()
+        except RxAgentError as error:
+            _complain(error)
+        else:
+            _note("(the conversation is forgotten)")
+
     def _answer(self, text: str) -> None:
-        asked = (*self._messages, UserMessage.of(text))
+        context = {CONVERSATION_ID.name: self._kept.id}
         terminal = Terminal(out=sys.stdout, notes=sys.stderr)
         marble = TurnMarble()
-        answered: tuple[Message, ...] = ()
         self._turns += 1
         try:
             with (
                 self._interrupts.expected(),
-                closing(block(self._agent.stream(asked))) as events,
+                closing(block(self._agent.stream(text, context=context))) as events,
             ):
                 for event in events:
                     terminal.show(event)
                     if self._traces:
                         marble.add(mark_of_event(event))
-                    if isinstance(event, Finished):
-                        answered = event.response.transcript
         except KeyboardInterrupt:
             terminal.end_line()
             _note("(cancelled)")
@@ -151,7 +200,6 @@ class _Chat:
             _complain(error)
         else:
             terminal.end_line()
-            self._messages = (*asked, *answered)
         if self._traces:
             for line in marble.lines(f"turn {self._turns}", width=page_width()):
                 _note(line)

@@ -63,8 +63,10 @@ class Terminal:
                     self._note("(that was interim text; tools run now)")
                 self._has_text = self._thinks = False
             case Retracted(reason=reason):
-                self._note(f"(the text above is void: {reason})")
-                self._has_text = False
+                # Paper has no eraser: what is out is said to be void.
+                if self._has_text:
+                    self._note(f"(the text above is void: {reason})")
+                self._has_text = self._thinks = False
             case Finished(response=response):
                 self._end(response)
             case _:

@@ -1,6 +1,7 @@
 """Operators over streams of events: no IO, no vendor, no clock but the scheduler's."""
 
 from rxagent.operators._coalesce import coalesce
+from rxagent.operators._collect_text import collect_text
 from rxagent.operators._concat_each import concat_each
 from rxagent.operators._expand_rounds import expand_rounds
 from rxagent.operators._fuse import fuse
@@ -14,6 +15,7 @@ from rxagent.operators._transduce import transduce
 
 __all__ = [
     "coalesce",
+    "collect_text",
     "concat_each",
     "expand_rounds",
     "fuse",

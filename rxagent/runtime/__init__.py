@@ -6,8 +6,10 @@ given, the running loop; else one background loop, the portal.
 
 from rxagent.runtime._block import block, run
 from rxagent.runtime._flow import Flow
+from rxagent.runtime._from_thread import from_thread
 from rxagent.runtime._iterate import Overflow, iterate
 from rxagent.runtime._loop import call_on
+from rxagent.runtime._per_loop import PerLoop
 from rxagent.runtime._portal import loop_for
 from rxagent.runtime._scheduler import LoopScheduler
 from rxagent.runtime._source import Sink, from_async_iterable, from_producer
@@ -17,11 +19,13 @@ __all__ = [
     "Flow",
     "LoopScheduler",
     "Overflow",
+    "PerLoop",
     "Sink",
     "block",
     "call_on",
     "from_async_iterable",
     "from_producer",
+    "from_thread",
     "iterate",
     "loop_for",
     "run",

@@ -119,7 +119,10 @@ class Flow(Observable[T_co]):
         return run(self, scheduler=scheduler)
 
     def text(self: Flow[ChatEvent]) -> Flow[str]:
-        """Keep the text of the deltas; ``"".join(flow.text())`` is all of it."""
+        """Keep the text of the deltas; ``"".join(flow.text())`` is all of it.
+
+        Its error is a `RetractedError` if text that was delivered becomes void.
+        """
         return self.pipe(texts())
 
     def __iter__(self) -> Iterator[T_co]:

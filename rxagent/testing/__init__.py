@@ -2,6 +2,7 @@
 
 from rxagent.testing._cassette import Cassette
 from rxagent.testing._cut_anywhere import assert_cut_anywhere, every_cut
+from rxagent.testing._guard_laws import assert_guard_laws
 from rxagent.testing._laws import (
     assert_advisor_laws,
     assert_exchange_laws,
@@ -9,6 +10,7 @@ from rxagent.testing._laws import (
 )
 from rxagent.testing._operator_laws import assert_operator_laws
 from rxagent.testing._scripted_model import Reply, ScriptedModel, Step, tool_call
+from rxagent.testing._store_contract import assert_store_contract
 
 __all__ = [
     "Cassette",
@@ -19,7 +21,9 @@ __all__ = [
     "assert_cut_anywhere",
     "assert_exchange_laws",
     "assert_grammar",
+    "assert_guard_laws",
     "assert_operator_laws",
+    "assert_store_contract",
     "every_cut",
     "tool_call",
 ]

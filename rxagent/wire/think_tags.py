@@ -21,16 +21,16 @@ class ThinkTagSplitter:
         starts_in_thinking: Whether the prompt has opened the first block already.
     """
 
-    __slots__ = ("_held", "_inside", "_skip_space")
+    __slots__ = ("_inside", "_skip_space", "held")
 
     def __init__(self, *, starts_in_thinking: bool) -> None:
         self._inside = starts_in_thinking
-        self._held = ""
+        self.held = ""  # what may be the start of a tag
         self._skip_space = False
 
     def feed(self, piece: str) -> list[ThinkTagPiece]:
         """Take a piece of the answer; return what is ready of it."""
-        text = self._held + piece
+        text = self.held + piece
         ready: list[ThinkTagPiece] = []
         while True:
             tag = _CLOSE if self._inside else _OPEN
@@ -42,15 +42,15 @@ class ThinkTagSplitter:
             self._inside = not self._inside
             text = after
         cut = len(text) - _overlap(text, tag)
-        self._held = text[cut:]
+        self.held = text[cut:]
         self._pass(text[:cut], ready)
         return ready
 
     def flush(self) -> list[ThinkTagPiece]:
         """Return what waited; it was no tag after all."""
         ready: list[ThinkTagPiece] = []
-        self._pass(self._held, ready)
-        self._held = ""
+        self._pass(self.held, ready)
+        self.held = ""
         return ready
 
     def _pass(self, text: str, ready: list[ThinkTagPiece]) -> None:

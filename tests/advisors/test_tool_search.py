@@ -14,7 +14,7 @@ from rxagent.agent import Agent
 from rxagent.chain import before, chain
 from rxagent.decisions import Approve
 from rxagent.errors import ConfigurationError, ModelError
-from rxagent.events import ToolFinished, ToolStarted
+from rxagent.events import Finished, ToolFinished, ToolStarted
 from rxagent.history import dump_snapshot, load_snapshot
 from rxagent.messages import SystemMessage, UserMessage
 from rxagent.named import Order, by_order, named
@@ -85,6 +85,9 @@ def test_the_model_sees_the_search_tool_and_then_what_it_finds() -> None:
         ["tool_search", "get_weather"],
     ]
     assert model.requests[1].tools[1] is WEATHER
+    [*_, end] = events
+    assert isinstance(end, Finished)
+    assert [*end.response.context] == [DISCOVERED_TOOLS.name]
     ran = [event for event in events if isinstance(event, ToolFinished)]
     assert [event.message.text for event in ran] == [
         "Found, ready to call: get_weather",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.cases import answers, loops, searches, streams, texts
+from tests.cases import answers, loops, memories, searches, streams, texts
 from tests.cases.case import FOLDER, Case, Cutting, load_cases
 from tests.cases.gaps import NotSupportedError, gap
 
@@ -23,6 +23,8 @@ CHECKS: dict[str, Callable[[Case, Cutting], None]] = {
     "tool-loop": loops.check_tool_loop,
     "tool-search": searches.check_tool_search,
     "stream": streams.check_stream,
+    "memory": memories.check_memory,
+    "memory-run": memories.check_memory_run,
 }
 
 

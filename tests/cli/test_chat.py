@@ -113,6 +113,54 @@ def test_reset_forgets_all_but_the_instructions(chat: Chatting) -> None:
     assert err == "(the conversation is forgotten)\n"
 
 
+def test_a_conversation_that_is_kept_goes_on_in_the_next_chat(
+    chat: Chatting, tmp_path: Path
+) -> None:
+    """A turn that failed is not in it, nor another conversation of the file."""
+    options = ("--memory", str(tmp_path / "a.db"), "--conversation", "ann")
+    with ChatServer(streamed("a")) as server:
+        assert chat(server, "one\n", *options) == ("a\n", "")
+    with ChatServer(error(400, "out of order")) as server:
+        chat(server, "two\n", *options, code=1)
+    with ChatServer(streamed("b")) as server:
+        chat(server, "other\n", *options[:2])
+        assert said(server) == [("user", "other")]
+
+    with ChatServer(streamed("c")) as server:
+        _, err = chat(server, "three\n", *options, "--system", "be brief")
+        assert said(server) == [
+            ("system", "be brief"),
+            ("user", "one"),
+            ("assistant", "a"),
+            ("user", "three"),
+        ]
+    assert err == "(going on after 2 messages; /reset forgets them)\n"
+
+
+def test_reset_deletes_a_conversation_that_is_kept(
+    chat: Chatting, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.db"
+    with ChatServer(streamed("ok")) as server:
+        chat(server, "a secret\n/reset\n", "--memory", str(path))
+    assert b"a secret" not in path.read_bytes()
+
+    with ChatServer(streamed("ok")) as server:
+        chat(server, "two\n", "--memory", str(path))
+        assert said(server) == [("user", "two")]
+
+
+def test_a_file_that_cannot_be_used_is_told_before_the_first_line(
+    chat: Chatting, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.db"
+    path.write_text("no database " * 99)
+    with ChatServer() as server:
+        out, err = chat(server, "hi\n", "--memory", str(path), code=1)
+    assert (out, server.asked) == ("", [])
+    assert "restore it from a copy" in err
+
+
 @pytest.mark.parametrize(
     ("failure", "shown", "says"),
     [
@@ -244,8 +292,10 @@ def test_options_reach_the_server(chat: Chatting) -> None:
         (["--model", "gpt"], "'gpt' names no provider"),
         (["--model", "openai:gpt"], "OPENAI_API_KEY"),
         (["--tools", "nowhere_to_be_found"], "there is no module"),
+        (["--memory", "no-folder/a.db"], "its folder is not there"),
+        (["--conversation", "ann"], "needs --memory FILE"),
     ],
-    ids=["model", "key", "tools"],
+    ids=["model", "key", "tools", "memory", "conversation"],
 )
 def test_what_is_put_together_wrongly_is_told_before_the_first_line(
     arguments: list[str],

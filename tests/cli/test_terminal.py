@@ -101,6 +101,35 @@ def test_text_before_tools_is_told_apart_from_the_answer() -> None:
     assert screen == "I look.\n(that was interim text; tools run now)\nCold.\n"
 
 
+def test_void_text_is_told_apart_from_the_answer() -> None:
+    screen = shown(
+        ReasoningDelta(text="hm"),
+        TextDelta(text="Wrong"),
+        Retracted(reason="a guard"),
+        ReasoningDelta(text="hm"),
+        TextDelta(text="Right."),
+        Finished(response=response()),
+    )
+    assert screen == (
+        "(thinking)\nWrong\n(the text above is void: a guard)\n(thinking)\nRight.\n"
+    )
+
+
+def test_where_nothing_was_shown_nothing_is_void() -> None:
+    interim: list[ChatEvent] = [
+        TextDelta(text="a"),
+        RoundFinished(response=response("tool_calls")),
+    ]
+    assert "void" not in shown(Retracted(reason="a guard"))
+    assert "void" not in shown(*interim, Retracted(reason="a guard"))
+
+
+def test_a_retracted_answer_without_another_one_is_an_empty_answer() -> None:
+    retracted: list[ChatEvent] = [TextDelta(text="a"), Retracted(reason="no")]
+    last = shown(*retracted, Finished(response=response())).splitlines()[-1]
+    assert last == "(the model answered without text)"
+
+
 def test_a_round_without_text_says_nothing_of_interim_text() -> None:
     assert shown(RoundFinished(response=response("tool_calls"))) == ""
 

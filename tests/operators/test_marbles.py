@@ -12,10 +12,11 @@ from reactivex.testing.marbles import marbles_testing
 
 from rxagent import operators
 from rxagent.errors import AdvisorError, ModelTimeoutError, OverloadedError
-from rxagent.events import ChatEvent, Finished, ReasoningDelta, TextDelta
+from rxagent.events import ChatEvent, Finished, ReasoningDelta, Retracted, TextDelta
 from rxagent.messages import AssistantMessage
 from rxagent.operators import (
     coalesce,
+    collect_text,
     concat_each,
     expand_rounds,
     fuse,
@@ -104,6 +105,18 @@ _CASES: Mapping[str, tuple[Callable[[Cold], Any], Mapping[str, object]]] = {
             "x": TextDelta(text="bc"),
             "R": R,
             "F": F,
+        },
+    ),
+    "collect_text": (
+        lambda _: collect_text(),
+        {
+            **{letter: TextDelta(text=letter) for letter in "abc"},
+            "V": Retracted(reason="a guard"),
+            "F": F,
+            "x": "a",
+            "y": "ab",
+            "z": "",
+            "w": "c",
         },
     ),
     "concat_each": (_concat, {}),

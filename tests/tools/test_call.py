@@ -13,6 +13,7 @@ from rxagent.messages import Image, ToolCall
 from rxagent.operators import just
 from rxagent.requests import ToolSpec
 from rxagent.tools import Tool, ToolContext, ToolEvent, tool
+from rxagent.tools.withheld import Withheld
 from tests.tools.scene import (
     CONTEXT,
     ORIGIN,
@@ -107,6 +108,17 @@ def test_arguments_that_are_no_json_object_are_a_result(arguments: str) -> None:
 
     assert "JSON" in said
     assert "'book' did not run" in said
+
+
+def test_a_tool_that_was_withheld_is_a_result_that_says_what_to_do_instead() -> None:
+    """And it is not among the tools that an unknown one may be mistaken for."""
+    hidden = Withheld(
+        name="book", description="", parameters=book.parameters, instead="ask for it"
+    )
+    assert refusal(calling("book"), hidden) == (
+        "'book' was not offered to you, so it did not run; ask for it"
+    )
+    assert "there are no tools" in refusal(calling("nobody"), hidden)
 
 
 def test_arguments_that_miss_the_schema_are_a_result_that_names_them() -> None:

@@ -1,0 +1,239 @@
+r"""How to follow an expression in a text that goes on.
+
+The engine says that the text ended where it looked at a character that is not there.
+It says nothing where a boundary, such as ``\b``, takes the end of what is there for
+the end of the text, nor where it tests if a repeated group can start once more.  Both
+get a lookahead before them that always succeeds, and looks at that character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from sys import maxsize
+from typing import NamedTuple
+
+from rxagent.errors import ConfigurationError
+
+__all__ = ["Way", "followed"]
+
+_NEXT = r"(?=[\s\S]?)"
+_NEXT_LINE = r"(?=(?:\n[\s\S]?|[^\n])?)"  # $ stands before a last line feed, too
+_PEEKS = {
+    **dict.fromkeys((r"\b", r"\B", r"\m", r"\M", r"\Z", r"\z"), _NEXT),
+    "$": _NEXT_LINE,
+}
+_TOKEN = re.compile(
+    r"""
+    (?P<comment> \(\?\#[^)]*\) )
+  | (?P<call>    \(\? (?: P=\w+ | P>\w+ | &\w+ | [+-]?[0-9]+ | R ) \) )
+  | (?P<flags>   \(\?[a-zA-Z0-9]+(?:-[a-zA-Z]+)?\) )
+  | (?P<verb>    \(\*[A-Z]+\) )
+  | (?P<behind>  \(\?<[=!] )
+  | (?P<if>      \(\? (?: \(\w+\) | (?=\(\?) ) )
+  | (?P<open>    \( (?: \?(?: [:=!>|] | P?<\w+> | [a-zA-Z0-9]*(?:-[a-zA-Z]+)?: ) )? )
+  | (?P<close>   \) )
+  | (?P<fuzzy>   \{ \s* (?: [0-9]+ \s* <=? \s* )? [eids] \s* (?: [<,:] [^}]* )? \} )
+  | (?P<repeat>  [*+?] | \{[0-9]*,?[0-9]*\} )
+  | (?P<back>    \\ (?: [1-9][0-9]? | g<[^>]*> ) )
+  | (?P<escape>  \\ (?: [pPN]\{[^}]*\} | . ) )
+  | (?P<set>     \[ )
+  | (?P<other>   . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_LEADS = (r"\b", r"\B", r"\m", r"\M", r"\A", "^")
+_REFUSED = {
+    r"\G": "\\G, where a search starts",
+    r"\K": "\\K, which moves the start of a match",
+    "(?R)": "(?R), the expression within itself",
+    "(?0)": "(?0), the expression within itself",
+    "(*SKIP)": "(*SKIP), which moves the search",
+}
+_WIDEST = 3  # characters that one token may match, and more than that
+
+
+class Way(NamedTuple):
+    """How an expression is followed.
+
+    Args:
+        expression: It matches the same, and touches the end where that decides.
+        look_back: Characters before a match that decide on it, at most.
+        without_lead: The same without what it asks at its start about the text before;
+            so it can start wherever the expression can.  ``None``: there is no saying.
+        is_tame: It repeats no group, so it cannot match one text in very many ways.
+    """
+
+    expression: str
+    look_back: int
+    without_lead: str | None
+    is_tame: bool
+
+
+def followed(
+    expression: str,
+    *,
+    name: str,
+    is_verbose: bool,
+    has_nested_sets: bool,
+    folds_fully: bool,
+) -> Way:
+    """Make an expression say where the end of a text decides.
+
+    Args:
+        expression: Valid.
+        name: Of the pattern; for errors.
+        is_verbose: It has the flag ``x``.
+        has_nested_sets: It has the flag ``V1``.
+        folds_fully: It has the flag ``f``, as it has with ``V1``.
+
+    Raises:
+        ConfigurationError: If it has something that no stream can follow.
+    """
+    tokens = list(_tokens(expression, is_verbose, has_nested_sets))
+    for token in tokens:
+        what = _refused(token, folds_fully)
+        if what:
+            raise ConfigurationError(f"{name} has {what}; a stream cannot follow that")
+    lead = _length_of_lead(tokens)
+    reader = _Reader(tokens, lead)
+    flags = [token.text for token in tokens[:lead] if token.kind == "flags"]
+    has_groups = any(token.kind in ("open", "if") for token in tokens[:lead])
+    is_clear = not (has_groups or reader.is_unclear)  # else their numbers would change
+    return Way(
+        expression="".join(reader.out),
+        look_back=maxsize if reader.is_endless else reader.width,
+        without_lead="".join(flags + reader.out[lead:]) if is_clear else None,
+        is_tame=reader.is_tame,
+    )
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+    @property
+    def is_behind(self) -> bool:
+        return self.kind == "behind"
+
+    @property
+    def opens(self) -> bool:
+        return self.kind in ("open", "if", "behind")
+
+
+class _Reader:
+    """Reads the tokens of an expression, and writes those with which it is followed.
+
+    Args:
+        tokens: Of the expression.
+        lead: How many of them only ask about the text before.
+    """
+
+    def __init__(self, tokens: list[_Token], lead: int) -> None:
+        self.out: list[str] = []
+        self.width = 1  # a boundary looks at one character
+        self.is_endless = False  # it looks back at any number of characters
+        self.is_unclear = False  # it looks back behind its lead
+        self.is_tame = True
+        self._groups: list[tuple[int, bool]] = []  # where each starts; if it looks back
+        kinds = [token.kind for token in tokens if token.kind != "comment"]
+        follows = iter([*kinds[1:], "end"])
+        for number, token in enumerate(tokens):
+            is_repeated = token.kind != "comment" and next(follows) == "repeat"
+            if self._is_behind:
+                self._measure(token)
+            if number >= lead and (token.is_behind or token.text == r"\X"):
+                self.is_unclear = True
+            self.out.append(self._written(token, number < lead, is_repeated))
+
+    @property
+    def _is_behind(self) -> bool:
+        return any(behind for _, behind in self._groups)
+
+    def _measure(self, token: _Token) -> None:
+        self.width += _WIDEST
+        has_no_end = token.kind == "repeat" and token.text != "?"
+        if has_no_end or token.kind in ("back", "call") or token.text == r"\X":
+            self.is_endless = True
+
+    def _written(self, token: _Token, is_lead: bool, is_repeated: bool) -> str:
+        text = token.text
+        if token.opens:
+            self._groups.append((len(self.out), token.is_behind))
+        elif token.kind == "close":
+            start, _ = self._groups.pop()
+            if is_repeated and not self._is_behind:
+                self.is_tame = False
+                self.out[start] = f"(?:{_NEXT}{self.out[start]}"
+                return "))"
+        elif text == r"\X":
+            self.is_endless = True
+            return rf"(?:{_NEXT}\X{_NEXT})"
+        elif token.kind in ("back", "call") and is_repeated:
+            return f"(?:{_NEXT}{text})"
+        elif (peek := _PEEKS.get(text)) and not (is_lead and text != "$"):
+            # Behind is read from right to left, so there it stands on both sides.
+            return f"{peek}{text}{peek}" if self._is_behind else f"{peek}{text}"
+        return text
+
+
+def _length_of_lead(tokens: list[_Token]) -> int:
+    """How many tokens at the start only ask about the text before."""
+    depth = 0
+    for number, token in enumerate(tokens):
+        is_lead = token.kind in ("flags", "comment") or token.text in _LEADS
+        if not (depth or is_lead or token.is_behind):
+            return 0 if token.kind == "repeat" else number
+        depth += token.opens - (token.kind == "close")
+    return len(tokens)
+
+
+def _tokens(
+    expression: str, is_verbose: bool, has_nested_sets: bool
+) -> Iterator[_Token]:
+    at = 0
+    while at < len(expression):
+        found = _TOKEN.match(expression, at)
+        assert found is not None
+        assert found.lastgroup is not None
+        kind, end = found.lastgroup, found.end()
+        if kind == "set":
+            end = _end_of_set(expression, at, has_nested_sets)
+        elif is_verbose and kind == "other" and found[0] == "#":
+            end = (expression.find("\n", at) + 1) or len(expression)
+            kind = "comment"
+        elif is_verbose and kind == "other" and found[0].isspace():
+            kind = "comment"
+        yield _Token(kind, expression[at:end])
+        at = end
+
+
+def _end_of_set(expression: str, at: int, is_nested: bool) -> int:
+    """Where a set of characters ends; a bracket that comes first is a member."""
+    depth, at = 1, at + 1
+    at += expression.startswith("^", at)
+    at += expression.startswith("]", at)
+    while depth:
+        if expression[at] == "\\":
+            at += 1
+        elif expression.startswith("[:", at) and ":]" in expression[at:]:
+            at = expression.index(":]", at) + 1
+        elif expression[at] == "[" and is_nested:
+            depth += 1
+        elif expression[at] == "]":
+            depth -= 1
+        at += 1
+    return at
+
+
+def _refused(token: _Token, folds_fully: bool) -> str | None:
+    """What a token stands for, if it is nothing for a stream."""
+    if token.kind == "fuzzy":
+        return "approximate matching"
+    flags = re.match(r"\(\?([a-zA-Z0-9]+)(?:-[a-zA-Z]+)?([:)])", token.text)
+    if flags and token.kind in ("flags", "open"):
+        if flags[2] == ":" and set(flags[1]) & set("fwx"):
+            return "one of the flags f, w and x for a part of it"
+        if folds_fully and "i" in flags[1]:
+            return "full case folding, by the flag f or V1"
+    return _REFUSED.get(token.text)

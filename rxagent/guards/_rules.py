@@ -1,0 +1,52 @@
+"""What a guard is told to look for, made ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rxagent.errors import ConfigurationError
+from rxagent.guards._pattern import Pattern
+from rxagent.guards._scan import Rule
+
+__all__ = ["rules_of"]
+
+
+def rules_of(
+    guard: str,
+    patterns: str | Pattern | Iterable[str | Pattern],
+    *,
+    max_hold_chars: int,
+    timeout_s: float,
+) -> tuple[Rule, ...]:
+    """Make patterns ready, and refuse what cannot work.
+
+    Args:
+        guard: Its name; for errors.
+        patterns: One, or several.
+        max_hold_chars: At least 1.
+        timeout_s: More than 0.
+
+    Raises:
+        ConfigurationError: If a number is too small, there is no pattern, or one cannot
+            be followed in a stream.
+    """
+    if max_hold_chars < 1:
+        raise ConfigurationError(
+            f"{guard}: max_hold_chars must be 1 or more, got {max_hold_chars}"
+        )
+    if not timeout_s > 0:
+        raise ConfigurationError(
+            f"{guard}: timeout_s must be more than 0, got {timeout_s}"
+        )
+    several = (patterns,) if isinstance(patterns, str | Pattern) else tuple(patterns)
+    if not several:
+        raise ConfigurationError(f"{guard} needs a pattern at least")
+    return tuple(
+        Rule(
+            guard,
+            Pattern(expression=each) if isinstance(each, str) else each,
+            number,
+            timeout_s=timeout_s,
+        )
+        for number, each in enumerate(several, start=1)
+    )
