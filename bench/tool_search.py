@@ -23,8 +23,9 @@ from tool_catalogue import PROMPTS, catalogue
 
 from rxagent import Agent, ChatRequest, ToolSpec, Usage, before
 from rxagent.advisors import by_spelling, tool_search
+from rxagent.memory import LexicalEmbedder
 from rxagent.runtime import Flow
-from rxagent.search import KeywordIndex
+from rxagent.search import KeywordIndex, ToolIndex, VectorIndex
 from rxagent.testing import Reply, ScriptedModel, tool_call
 from rxagent.types import Advisor
 from rxagent.wire import OpenAIChatDialect
@@ -131,15 +132,16 @@ def newest_first(request: ChatRequest) -> ChatRequest:
 
 
 def recall(tools: Sequence[ToolSpec]) -> None:
-    def keyword(query: str) -> Sequence[str]:
-        search = Flow.of(KeywordIndex().index(tools)).run()
-        return Flow.of(search(query, 5)).run()
+    def by(index: ToolIndex) -> Callable[[str], Sequence[str]]:
+        search = Flow.of(index.index(tools)).run()
+        return lambda query: Flow.of(search(query, 5)).run()
 
     def spelling(query: str) -> Sequence[str]:
         return [tool.name for tool in by_spelling(query, tools)[:5]]
 
     ways: Sequence[tuple[str, Callable[[str], Sequence[str]]]] = (
-        ("KeywordIndex", keyword),
+        ("KeywordIndex", by(KeywordIndex())),
+        ("VectorIndex(LexicalEmbedder)", by(VectorIndex(LexicalEmbedder()))),
         ("by_spelling, for comparison", spelling),
     )
     print(f"\nthe right tool of {len(PROMPTS)} searches        first  of 3  of 5")
