@@ -31,6 +31,6 @@ def test_a_text_is_split_as_names_are_written(text: str, words: list[str]) -> No
     assert [*words_of(text)] == words
 
 
-@given(st.text(max_size=20))
-def test_letter_case_makes_no_difference_but_for_humps(text: str) -> None:
-    assert [*words_of(text.lower())] == [*words_of(text.lower().title().lower())]
+@given(st.text("abs_- ", max_size=12))
+def test_a_text_in_capitals_has_the_same_words(text: str) -> None:
+    assert [*words_of(text.upper())] == [*words_of(text)]
