@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import Observable
 
-from rxagent import advisors, models, operators
+from rxagent import advisors, guards, models, operators
 from rxagent.advisors import log, re_reading, safeguard, schema_tools, tool_loop
 from rxagent.agent import Agent
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
+from rxagent.guards import TextGuard, block, guard, redact
 from rxagent.messages import AssistantMessage
 from rxagent.operators import (
     coalesce,
@@ -40,6 +41,7 @@ from rxagent.testing import (
     Reply,
     ScriptedModel,
     assert_advisor_laws,
+    assert_guard_laws,
     assert_operator_laws,
     tool_call,
 )
@@ -50,12 +52,19 @@ from tests.servers import Answer, Asked, ChatServer, never
 from tests.test_chain import probe
 
 ADVISORS: Mapping[str, Callable[[], Advisor]] = {
+    "guard": lambda: guard(redact(["l+", r"\b"])),
     "log": lambda: log(events=True),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
     "tool_loop": tool_loop,
 }
+
+TEXT_GUARDS: Mapping[str, Callable[[], TextGuard]] = {
+    "block": lambda: block(r"\d{7}"),
+    "redact": lambda: redact([r"\d{3}-\d{4}", r"\w+@"]),
+}
+OF_GUARDS = {"EventGuard", "Match", "Pattern", "TextGuard"}  # what guards are made of
 
 RANKINGS = {"Ranking", "by_spelling"}  # what schema_tools takes
 
@@ -128,9 +137,15 @@ def names_of(catalogue: Any) -> set[str]:
 
 
 def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
-    assert names_of(advisors) == set(ADVISORS) | RANKINGS
+    assert names_of(advisors) | {"guard"} == set(ADVISORS) | RANKINGS
+    assert names_of(guards) - {"guard"} == set(TEXT_GUARDS) | OF_GUARDS
     assert names_of(operators) == set(OPERATORS) | SOURCES
     assert names_of(models) == set(MODELS) | set(EMBEDDERS) | DOORS
+
+
+@pytest.mark.parametrize("name", TEXT_GUARDS)
+def test_a_text_guard_holds_the_laws(name: str) -> None:
+    assert_guard_laws(TEXT_GUARDS[name]())
 
 
 @pytest.mark.parametrize("name", ADVISORS)

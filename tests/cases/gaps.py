@@ -17,7 +17,7 @@ class NotSupportedError(Exception):
 GAPS: dict[str, str] = {
     "memory": "conversation stores are not written yet",
     "memory-run": "conversation stores are not written yet",
-    "guardrail": "guards are not written yet",
+    "guard-moderation-of-partial-text": "checks of sentences are not written yet",
     "validation": "the validation advisor is not written yet",
     "rag": "retrieval is not written yet",
     "split": "retrieval is not written yet",

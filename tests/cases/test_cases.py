@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.cases import answers, loops, streams, texts
+from tests.cases import answers, guards, loops, streams, texts
 from tests.cases.case import FOLDER, Case, Cutting, load_cases
 from tests.cases.gaps import NotSupportedError, gap
 
@@ -22,6 +22,7 @@ CHECKS: dict[str, Callable[[Case, Cutting], None]] = {
     "names": texts.check_names,
     "tool-loop": loops.check_tool_loop,
     "stream": streams.check_stream,
+    "guardrail": guards.check_guardrail,
 }
 
 
