@@ -64,7 +64,13 @@ TEXT_GUARDS: Mapping[str, Callable[[], TextGuard]] = {
     "block": lambda: block(r"\d{7}"),
     "redact": lambda: redact([r"\d{3}-\d{4}", r"\w+@"]),
 }
-OF_GUARDS = {"EventGuard", "Match", "Pattern", "TextGuard"}  # what guards are made of
+OF_GUARDS = {
+    "Channel",
+    "EventGuard",
+    "Match",
+    "Pattern",
+    "TextGuard",
+}  # what guards are made of
 
 RANKINGS = {"Ranking", "by_spelling"}  # what schema_tools takes
 
