@@ -540,3 +540,9 @@ def test_channels_are_refused_if_there_is_no_such_channel() -> None:
 def test_a_guard_holds_the_laws_of_advisors(make: Callable[[], Advisor]) -> None:
     """S002-7, S002-25, S002-27."""
     assert_advisor_laws(make())
+
+
+def test_an_error_of_a_guard_is_not_its_own_cause() -> None:
+    with pytest.raises(GuardError) as caught:
+        answered(guard(block("a")), *texts("a b"), END)
+    assert caught.value.__cause__ is None
