@@ -85,6 +85,7 @@ from rxagent.testing import (
     Reply,
     ScriptedModel,
     assert_advisor_laws,
+    assert_guard_laws,
     assert_operator_laws,
     tool_call,
 )
@@ -220,6 +221,13 @@ def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
     assert names_of(guards) == set(GUARDS) | SHAPES | CHECKS | {"guard"}
     assert names_of(operators) == set(OPERATORS) | SOURCES
     assert names_of(models) == set(MODELS) | set(EMBEDDERS) | DOORS
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_text_guard_holds_the_laws(name: str) -> None:
+    each = GUARDS[name]()
+    if not isinstance(each, EventGuard):
+        assert_guard_laws(each)
 
 
 @pytest.mark.parametrize("name", ADVISORS)

@@ -50,6 +50,7 @@ def held(guard: TextGuard, *pieces: str) -> int:
 )
 @example(expressions=[r"(?=(a|\b)\1)"], texts=["1aa"])
 @example(expressions=[r"\w(?:(a))*"], texts=["\n a a"])
+@example(expressions=[r"(?<!(?=ß\b))"], texts=["ß1"])
 @example(expressions=["sk-a+", "a+", "-"], texts=["sk-aab-"])
 @example(expressions=["a??", "|a"], texts=["aab"])
 def test_the_redaction_law_holds_at_every_cut(
