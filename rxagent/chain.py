@@ -174,20 +174,24 @@ def _checked(
 
 def _with_offers(advisors: Sequence[Advisor]) -> Iterator[Advisor]:
     """The advisors, with what a tool loop has to know of those right of it."""
-    has_loop = False
+    loops = [isinstance(each, Named) and each.owns_tools for each in advisors]
     for at, each in enumerate(advisors):
-        if isinstance(each, Named) and each.owns_tools:
-            has_loop = True
+        if isinstance(each, Named) and not any(loops[:at]):
+            _check_place(each, is_left_of_loop=any(loops[at + 1 :]))
+        if loops[at]:
             right = [a for a in advisors[at + 1 :] if isinstance(a, Named)]
             offers = Offers(tuple(a.offer for a in right if a.offer is not None))
             if offers.operators:
                 yield before(partial(_knowing, offers))
-        elif isinstance(each, Named) and each.needs_loop and not has_loop:
-            raise ConfigurationError(
-                f"{each.name} acts on the rounds of a tool loop, and there is none to "
-                "its left; put it right of tool_loop()"
-            )
         yield each
+
+
+def _check_place(advisor: Named, *, is_left_of_loop: bool) -> None:
+    if advisor.needs_loop or (advisor.in_rounds and is_left_of_loop):
+        raise ConfigurationError(
+            f"{advisor.name} acts on the rounds of a tool loop, and there is none to "
+            "its left; put it right of tool_loop()"
+        )
 
 
 def _knowing(offers: Offers, request: ChatRequest) -> ChatRequest:

@@ -15,7 +15,6 @@ class NotSupportedError(Exception):
 
 
 GAPS: dict[str, str] = {
-    "validation": "the validation advisor is not written yet",
     "rag": "retrieval is not written yet",
     "split": "retrieval is not written yet",
     "retrieve": "retrieval is not written yet",
