@@ -197,7 +197,7 @@ class Agent:
             A cold flow.  Its error is a `SnapshotError` if the turn has been resumed
             before, and a `RequestError` if the decisions do not fit the pause.
         """
-        resumption = Resumption(snapshot, dict(decisions or {}))
+        resumption = Resumption(snapshot, decisions or {})
         has_tools = bool(self._tools) or bool(tools := listed("tools", tools))
         if not _owners((*advisors, *self._effective((), has_tools=has_tools))):
             raise ConfigurationError(

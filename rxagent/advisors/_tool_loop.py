@@ -10,7 +10,7 @@ from reactivex import operators as ops
 from rxagent.advisors._approvals import ApprovalPolicy, Approver, OnNoDecision
 from rxagent.advisors._call_limits import Cost, LimitWatch, OnLimit, TurnLimits
 from rxagent.advisors._pause import resumed
-from rxagent.advisors._resumption import RESUME
+from rxagent.advisors._resumption import RESUME, resumption_of
 from rxagent.advisors._rounds import OnEnvironment, Rounds
 from rxagent.advisors._turn import Eligible, Turn
 from rxagent.chain import around
@@ -148,7 +148,7 @@ def tool_loop(
             def now() -> datetime:
                 return clock.now if clock else datetime.now(UTC)
 
-            resumption = request.context.get(RESUME)
+            resumption = resumption_of(request)
             asked = replace(request, context=request.context.without(RESUME))
             watch = LimitWatch(
                 limits,
@@ -170,9 +170,11 @@ def tool_loop(
                 settings=replace(settings, deadline=watch.deadline),
                 on_environment=on_environment,
             )
-            first = (
-                rounds.resume(resumption, may_resume) if resumption else rounds.ask()
-            )
+            if resumption:
+                first = rounds.resume(resumption, may_resume)
+                resumption.runs.add(request.origin.run_id)
+            else:
+                first = rounds.ask()
             return first.pipe(
                 expand_rounds(_nothing, rounds.hear, rounds.again, failed=turn.charged)
             )
