@@ -23,7 +23,8 @@ from rxagent.requests import ChatRequest
 from rxagent.runtime import LoopScheduler, loop_for
 from rxagent.snapshots import Claim, claims_in_memory
 from rxagent.tools import CallSettings, Executor
-from rxagent.tools.rules import NeedsApproval, check_seconds
+from rxagent.tools.executor import check_executor
+from rxagent.tools.rules import NeedsApproval, check_approval, check_seconds
 from rxagent.types import Advisor, Exchange
 
 
@@ -88,7 +89,8 @@ def tool_loop(
             many with that, and lets the model go on, without tools if the limit is
             one of the turn.
         executor: Runs the calls of a round; by default ``concurrent()``.
-        max_result_chars: A longer result is cut for the model, and says so.
+        max_result_chars: A longer result is cut for the model, and says so; not that of
+            a tool that declares ``return_direct``, whose result is the answer.
         failures: In which way a tool failed, by the type of the exception.
         raises: Exceptions of tools that end the stream, as they are.
         eligible: Whether the calls of a response run; asked once a round.  If not, the
@@ -125,11 +127,11 @@ def tool_loop(
         on_limit=on_limit,
     )
     check_seconds("approval_timeout_s", approval_timeout_s)
-    functions = {"executor": executor, "eligible": eligible, "approve": approve}
-    for name, given in {**functions, "cost": cost, "claim": claim}.items():
+    check_executor(executor)
+    functions = {"eligible": eligible, "approve": approve, "cost": cost, "claim": claim}
+    for name, given in functions.items():
         check_callable(name, given)
-    if not isinstance(needs_approval, bool):
-        check_callable("needs_approval", needs_approval)
+    check_approval(needs_approval)
     if on_environment is not None:
         check_choice("on_environment", on_environment, OnEnvironment)
     approvals = ApprovalPolicy(
