@@ -190,12 +190,14 @@ class Agent:
             options: Win over the agent's, field by field.
             advisors: Put around the agent's own.
 
-        Raises:
-            ConfigurationError: If the agent runs no tools.
-
         Returns:
             A cold flow.  Its error is a `SnapshotError` if the turn has been resumed
-            before, and a `RequestError` if the decisions do not fit the pause.
+            before, and a `RequestError` if the decisions or the tools do not fit the
+            pause, which then can be resumed still.
+
+        Raises:
+            ConfigurationError: If the agent runs no tools.
+            RequestError: If ``snapshot`` is none.
         """
         resumption = Resumption(snapshot, decisions or {})
         has_tools = bool(self._tools) or bool(tools := listed("tools", tools))

@@ -59,6 +59,7 @@ class Turn:
         self._eligible = eligible
         self._results: dict[int, ToolFinished] = {}  # by the place of the call
         self._places: dict[int, int] = {}  # by the identity of a call
+        self._edited: list[ToolCall] = []
 
     @property
     def open_calls(self) -> list[ToolCall]:
@@ -102,7 +103,7 @@ class Turn:
         self._results = {}
         self.calls = _told_apart(response.tool_calls)
         self._places = {id(call): n for n, call in enumerate(self.calls)}
-        self._edited: list[ToolCall] = []
+        self._edited = []
 
     def edited(self, call: ToolCall, arguments: str) -> ToolCall:
         """The call with other arguments; what it comes to is the result of ``call``."""
