@@ -10,9 +10,10 @@ from rxagent.choices import check_choice
 from rxagent.errors import ConfigurationError, FailureKind
 from rxagent.tools.failure import Failures
 from rxagent.tools.rules import check_count, check_seconds
-from rxagent.tools.truncate import MIN_RESULT_CHARS
 
 __all__ = ["CallSettings"]
+
+_LEAST_CHARS = 100  # with room for the sentence that says what was cut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ class CallSettings:
                 f"raises takes a tuple of exception types, not {self.raises!r}"
             )
         if (most := self.max_result_chars) is not None:
-            check_count("max_result_chars", most, least=MIN_RESULT_CHARS)
+            check_count("max_result_chars", most, least=_LEAST_CHARS)
 
 
 def _is_error(kind: object) -> bool:
