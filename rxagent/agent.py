@@ -211,12 +211,14 @@ class Agent(AnswersInTypes):
             options: As for `stream`.
             advisors: As for `stream`.
 
-        Raises:
-            ConfigurationError: If the agent runs no tools.
-
         Returns:
             A cold flow.  Its error is a `SnapshotError` if the turn has been resumed
-            before, and a `RequestError` if the decisions do not fit the pause.
+            before, and a `RequestError` if the decisions or the tools do not fit the
+            pause, which then can be resumed still.
+
+        Raises:
+            ConfigurationError: If the agent runs no tools.
+            RequestError: If ``snapshot`` is none.
         """
         return self.stream(
             resuming(snapshot, decisions),

@@ -93,12 +93,12 @@ class Rounds:
         """Go on with the calls of a paused turn.
 
         Raises:
-            RequestError: If the decisions do not fit the pause.
+            RequestError: If the decisions, or the tools, do not fit the pause.
             SnapshotError: If it has been resumed before.
         """
         snapshot, decisions = resumption.snapshot, resumption.decisions
         turn = self._turn
-        resumption.check()
+        resumption.check(turn.tools)
         if not claim(snapshot.id):
             raise SnapshotError(
                 f"the paused turn {snapshot.id} has been resumed already; "

@@ -10,7 +10,7 @@ from reactivex import operators as ops
 from rxagent.advisors._approvals import ApprovalPolicy, Approver, OnNoDecision
 from rxagent.advisors._call_limits import Cost, LimitWatch, OnLimit, TurnLimits
 from rxagent.advisors._pause import resumed
-from rxagent.advisors._resumption import RESUME
+from rxagent.advisors._resumption import RESUME, resumption_of
 from rxagent.advisors._rounds import OnEnvironment, Rounds
 from rxagent.advisors._turn import Eligible, Turn
 from rxagent.chain import around
@@ -24,7 +24,8 @@ from rxagent.requests import ChatRequest
 from rxagent.runtime import LoopScheduler, loop_for
 from rxagent.snapshots import Claim, claims_in_memory
 from rxagent.tools import CallSettings, Executor, tool_index
-from rxagent.tools.rules import NeedsApproval, check_seconds
+from rxagent.tools.executor import check_executor
+from rxagent.tools.rules import NeedsApproval, check_approval, check_seconds
 from rxagent.types import Advisor, Exchange
 
 
@@ -89,7 +90,8 @@ def tool_loop(
             many with that, and lets the model go on, without tools if the limit is
             one of the turn.
         executor: Runs the calls of a round; by default ``concurrent()``.
-        max_result_chars: A longer result is cut for the model, and says so.
+        max_result_chars: A longer result is cut for the model, and says so; not that of
+            a tool that declares ``return_direct``, whose result is the answer.
         failures: In which way a tool failed, by the type of the exception.
         raises: Exceptions of tools that end the stream, as they are.
         eligible: Whether the calls of a response run; asked once a round.  If not, the
@@ -126,11 +128,11 @@ def tool_loop(
         on_limit=on_limit,
     )
     check_seconds("approval_timeout_s", approval_timeout_s)
-    functions = {"executor": executor, "eligible": eligible, "approve": approve}
-    for name, given in {**functions, "cost": cost, "claim": claim}.items():
+    check_executor(executor)
+    functions = {"eligible": eligible, "approve": approve, "cost": cost, "claim": claim}
+    for name, given in functions.items():
         check_callable(name, given)
-    if not isinstance(needs_approval, bool):
-        check_callable("needs_approval", needs_approval)
+    check_approval(needs_approval)
     if on_environment is not None:
         check_choice("on_environment", on_environment, OnEnvironment)
     approvals = ApprovalPolicy(
@@ -149,7 +151,7 @@ def tool_loop(
             def now() -> datetime:
                 return clock.now if clock else datetime.now(UTC)
 
-            resumption = request.context.get(RESUME)
+            resumption = resumption_of(request)
             offers = request.context.get(OFFERS, Offers())
             context = request.context.without(RESUME).without(OFFERS)
             asked = replace(request, context=context)
@@ -177,7 +179,9 @@ def tool_loop(
             def go_on(offered: ChatRequest) -> Observable[ChatEvent]:
                 turn.tools = tool_index(offered.tools)
                 assert resumption is not None
-                return rounds.resume(resumption, may_resume)
+                resumed = rounds.resume(resumption, may_resume)
+                resumption.runs.add(request.origin.run_id)
+                return resumed
 
             first = (
                 offers.of(turn.request).pipe(concat_each(go_on))

@@ -60,8 +60,8 @@ def run_call(
         origin: The run and the round, put on every event.
         messages: The conversation, for a tool that looks at it.
         settings: How it is run; what the tool declares wins.  A result that is longer
-            than ``max_result_chars`` is cut and says so, and `ToolFinished` carries the
-            whole value as well.
+            than ``max_result_chars`` is cut and says so, unless the tool declares
+            ``return_direct``, and `ToolFinished` carries the whole value as well.
         submit: Where a plain function runs.
 
     Returns:

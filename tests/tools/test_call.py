@@ -14,6 +14,7 @@ from rxagent.operators import just
 from rxagent.requests import ToolSpec
 from rxagent.tools import Tool, ToolContext, ToolEvent, tool
 from rxagent.tools.withheld import Withheld
+from rxagent.wire.tool_results import told_text
 from tests.tools.scene import (
     CONTEXT,
     ORIGIN,
@@ -240,6 +241,15 @@ def test_refusals_keep_the_limit_too() -> None:
 
     assert isinstance(event, ToolFinished)
     assert len(event.message.text) <= 200
+
+
+@pytest.mark.parametrize("most", [100, 106, 200])
+def test_an_error_keeps_the_limit_where_it_has_to_say_that_it_is_one(most: int) -> None:
+    """Not every format has a place for that."""
+    (event,) = heard(answer(calling("x" * 5_000), book, max_result_chars=most))
+
+    assert isinstance(event, ToolFinished)
+    assert most - 8 <= len(told_text(event.message)) <= most
 
 
 def test_a_limit_without_room_for_a_note_is_refused_at_the_call() -> None:
