@@ -53,7 +53,7 @@ class Agent(AnswersInTypes):
         model: Any exchange; another agent too.
         system: Instructions, used if a prompt brings none of its own.
         tools: What the model may call.  Without an advisor that runs them, a
-            ``tool_loop()`` is added innermost.
+            ``tool_loop()`` is added innermost, but left of advisors that need one.
         advisors: Outermost first.
         options: Defaults; a call's options win field by field.
         context: Defaults; a call's values win.
@@ -211,12 +211,14 @@ class Agent(AnswersInTypes):
             options: As for `stream`.
             advisors: As for `stream`.
 
-        Raises:
-            ConfigurationError: If the agent runs no tools.
-
         Returns:
             A cold flow.  Its error is a `SnapshotError` if the turn has been resumed
-            before, and a `RequestError` if the decisions do not fit the pause.
+            before, and a `RequestError` if the decisions or the tools do not fit the
+            pause, which then can be resumed still.
+
+        Raises:
+            ConfigurationError: If the agent runs no tools.
+            RequestError: If ``snapshot`` is none.
         """
         return self.stream(
             resuming(snapshot, decisions),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import iscoroutinefunction
 from typing import get_args
 
 from rxagent.errors import ConfigurationError
@@ -35,7 +36,13 @@ def check_callable(name: str, given: object) -> None:
         given: A function, or ``None``.
 
     Raises:
-        ConfigurationError: If it is anything else.
+        ConfigurationError: If it is anything else; an ``async def`` too, since what it
+            returns is never what is asked for.
     """
     if given is not None and not callable(given):
         raise ConfigurationError(f"{name} takes a function, not {given!r}")
+    if iscoroutinefunction(given):
+        raise ConfigurationError(
+            f"{name} takes a plain function, and {given!r} is an async one: nobody "
+            "would await what it returns"
+        )

@@ -15,7 +15,14 @@ __all__ = ["described", "loop_owners", "with_check", "with_loop"]
 def with_loop(
     advisors: Sequence[Advisor], loop: Advisor, *, has_tools: bool
 ) -> tuple[Advisor, ...]:
-    """Add the loop that runs tools, innermost, if there are tools and nobody runs them.
+    """Add the loop that runs tools, if it is needed and nobody runs them.
+
+    It stands innermost, but left of those that act on its rounds.
+
+    Args:
+        advisors: Outermost first.
+        loop: The loop.
+        has_tools: Whether there are tools to run.
 
     Raises:
         ConfigurationError: If two advisors run tools.
@@ -25,7 +32,12 @@ def with_loop(
         raise ConfigurationError(
             f"{len(owners)} advisors run tools, there may be one: " + ", ".join(owners)
         )
-    return (*advisors, loop) if has_tools and not owners else tuple(advisors)
+    named = [each for each in advisors if isinstance(each, Named)]
+    if owners or not (has_tools or any(each.needs_loop for each in named)):
+        return tuple(advisors)
+    in_rounds = [isinstance(each, Named) and each.is_in_rounds for each in advisors]
+    place = in_rounds.index(True) if any(in_rounds) else len(advisors)
+    return (*advisors[:place], loop, *advisors[place:])
 
 
 def with_check(advisors: Sequence[Advisor], check: Advisor) -> tuple[Advisor, ...]:

@@ -39,6 +39,7 @@ CATALOGUES = (
     "rxagent.operators",
     "rxagent.output",
     "rxagent.runtime",
+    "rxagent.search",
     "rxagent.testing",
     "rxagent.tools",
     "rxagent.wire",

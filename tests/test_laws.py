@@ -29,6 +29,7 @@ from rxagent.advisors import (
     schema_tools,
     summarise,
     tool_loop,
+    tool_search,
     trim,
     validate,
     vector_memory,
@@ -86,6 +87,7 @@ from rxagent.testing import (
     Reply,
     ScriptedModel,
     assert_advisor_laws,
+    assert_guard_laws,
     assert_operator_laws,
     tool_call,
 )
@@ -107,6 +109,7 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "schema_tools": schema_tools,
     "summarise": lambda: summarise(ScriptedModel(), when_tokens=1_000),
     "tool_loop": tool_loop,
+    "tool_search": tool_search,
     "trim": lambda: trim(1_000),
     "validate": lambda: validate(check=lambda response: None),
     "vector_memory": lambda: in_conversation(
@@ -233,6 +236,13 @@ def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
     assert names_of(operators) == set(OPERATORS) | SOURCES
     assert names_of(entities) == set(ENTITIES) | {"Partial"}
     assert names_of(models) == set(MODELS) | set(EMBEDDERS) | DOORS
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_text_guard_holds_the_laws(name: str) -> None:
+    each = GUARDS[name]()
+    if not isinstance(each, EventGuard):
+        assert_guard_laws(each)
 
 
 @pytest.mark.parametrize("name", ADVISORS)

@@ -12,13 +12,16 @@ from rxagent.advisors._re_reading import RE2, re_reading
 from rxagent.advisors._resuming import resuming
 from rxagent.advisors._safeguard import REFUSAL, safeguard
 from rxagent.advisors._schema_tools import schema_tools
+from rxagent.advisors._search_tool import DISCOVERED_TOOLS
 from rxagent.advisors._summarise import SUMMARY_INSTRUCTIONS, summarise
 from rxagent.advisors._tool_loop import tool_loop
+from rxagent.advisors._tool_search import tool_search
 from rxagent.advisors._trim import trim
 from rxagent.advisors._validate import AnswerCheck, validate
 from rxagent.advisors._vector_memory import MEMORY_TOP_K, vector_memory
 
 __all__ = [
+    "DISCOVERED_TOOLS",
     "MEMORY_NOTE",
     "MEMORY_TOP_K",
     "OVER_BUDGET",
@@ -41,6 +44,7 @@ __all__ = [
     "schema_tools",
     "summarise",
     "tool_loop",
+    "tool_search",
     "trim",
     "validate",
     "vector_memory",

@@ -25,7 +25,7 @@ def resuming(
         A request, for ``agent.stream``, ``agent.entity`` and all others that take a
         prompt.
     """
-    resumption = Resumption(snapshot, dict(decisions or {}))
+    resumption = Resumption(snapshot, {} if decisions is None else decisions)
     return ChatRequest(
         messages=snapshot.messages, context=Context({RESUME.name: resumption})
     )

@@ -48,6 +48,7 @@ _CLASSES: dict[str, type[Exception]] = {
     "no_json": errors.NoJsonError,
     "schema": errors.OutputError,
     "validation": errors.OutputError,
+    "guardrail": errors.GuardError,
     "value": ValueError,
 }
 
