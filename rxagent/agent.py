@@ -187,8 +187,7 @@ class Agent(AnswersInTypes):
     ) -> Flow[ChatEvent]:
         """Go on with a paused turn, through the same chain, once.
 
-        A turn that was asked for a value of a type goes on as a prompt:
-        ``agent.entity(Film, resuming(snapshot, decisions))``.
+        A turn that was asked for a type: ``entity(Film, resuming(snapshot, ...))``.
 
         Args:
             snapshot: Of a response with ``finish_reason="paused"``.
