@@ -163,30 +163,17 @@ class Agent(AnswersInTypes):
 
         return Flow(subscribe)
 
-    def call(
-        self,
-        prompt: Prompt,
-        *,
-        context: Mapping[str, object] | None = None,
-        tools: Iterable[ToolSpec] = (),
-        options: ChatOptions | None = None,
-        advisors: Iterable[Advisor] = (),
-    ) -> Flow[ChatResponse]:
+    def call(self, prompt: Prompt, **call: Unpack[CallOptions]) -> Flow[ChatResponse]:
         """Answer ``prompt`` with one response: the end of `stream`, and nothing else.
 
         Args:
             prompt: See `Prompt`.
-            context: As for `stream`.
-            tools: As for `stream`.
-            options: As for `stream`.
-            advisors: As for `stream`.
+            **call: As for `stream`.
 
         Returns:
             A cold flow of one response; errors are those of `stream`.
         """
-        return self.stream(
-            prompt, context=context, tools=tools, options=options, advisors=advisors
-        ).pipe(responses())
+        return self.stream(prompt, **call).pipe(responses())
 
     def resume(
         self,
