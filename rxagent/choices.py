@@ -28,20 +28,20 @@ def check_choice(name: str, word: object, choices: object) -> None:
         )
 
 
-def check_callable(name: str, given: object) -> None:
+def check_callable(name: str, given: object, *, may_be_async: bool = False) -> None:
     """Refuse what cannot be called, where it is given and not where it is needed.
 
     Args:
         name: Of the option.
         given: A function, or ``None``.
+        may_be_async: Whether what an ``async def`` returns is awaited.
 
     Raises:
-        ConfigurationError: If it is anything else; an ``async def`` too, since what it
-            returns is never what is asked for.
+        ConfigurationError: If it is anything else.
     """
     if given is not None and not callable(given):
         raise ConfigurationError(f"{name} takes a function, not {given!r}")
-    if iscoroutinefunction(given):
+    if iscoroutinefunction(given) and not may_be_async:
         raise ConfigurationError(
             f"{name} takes a plain function, and {given!r} is an async one: nobody "
             "would await what it returns"
