@@ -19,6 +19,14 @@ from rxagent.retrieval.index import DocumentIndex
 from rxagent.retrieval.matching import matches
 from rxagent.retrieval.query import Query, Retriever, within
 from rxagent.retrieval.scalars import MetadataValue, Scalar
+from rxagent.retrieval.splitting import (
+    Splitter,
+    Tokens,
+    split_headings,
+    split_sentences,
+    split_tokens,
+    word_tokens,
+)
 
 __all__ = [
     "AllOf",
@@ -38,10 +46,16 @@ __all__ = [
     "Query",
     "Retriever",
     "Scalar",
+    "Splitter",
     "SqliteDocuments",
+    "Tokens",
     "fused",
     "hybrid",
     "matches",
     "parse_filter",
+    "split_headings",
+    "split_sentences",
+    "split_tokens",
     "within",
+    "word_tokens",
 ]
