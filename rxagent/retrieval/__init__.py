@@ -16,8 +16,10 @@ from rxagent.retrieval.filters import (
 )
 from rxagent.retrieval.fusion import fused, hybrid
 from rxagent.retrieval.index import DocumentIndex
+from rxagent.retrieval.ingesting import Ingested, ingest
 from rxagent.retrieval.matching import matches
 from rxagent.retrieval.query import Query, Retriever, within
+from rxagent.retrieval.reading import Reader, read_folder, read_text
 from rxagent.retrieval.scalars import MetadataValue, Scalar
 from rxagent.retrieval.splitting import (
     Splitter,
@@ -38,12 +40,14 @@ __all__ = [
     "DocumentIndex",
     "Field",
     "Filter",
+    "Ingested",
     "Listed",
     "MemoryDocuments",
     "Metadata",
     "MetadataValue",
     "Null",
     "Query",
+    "Reader",
     "Retriever",
     "Scalar",
     "Splitter",
@@ -51,8 +55,11 @@ __all__ = [
     "Tokens",
     "fused",
     "hybrid",
+    "ingest",
     "matches",
     "parse_filter",
+    "read_folder",
+    "read_text",
     "split_headings",
     "split_sentences",
     "split_tokens",
