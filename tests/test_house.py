@@ -38,6 +38,7 @@ CATALOGUES = (
     "rxagent.models",
     "rxagent.operators",
     "rxagent.output",
+    "rxagent.retrieval",
     "rxagent.runtime",
     "rxagent.search",
     "rxagent.testing",
@@ -139,7 +140,7 @@ def test_a_catalogue_shows_what_is_there(name: str) -> None:
         for each, value in vars(module).items()
         if not each.startswith("_")
         and not isinstance(value, ModuleType)
-        and each != "TYPE_CHECKING"
+        and each not in {"TYPE_CHECKING", "lazily"}
     }
     promised = {each for each in module.__all__ if not each.startswith("_")}
     assert there <= promised

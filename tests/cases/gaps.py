@@ -16,8 +16,6 @@ class NotSupportedError(Exception):
 
 GAPS: dict[str, str] = {
     "rag": "retrieval is not written yet",
-    "split": "retrieval is not written yet",
-    "retrieve": "retrieval is not written yet",
 }
 
 

@@ -14,6 +14,7 @@ from tests.cases import (
     guards,
     loops,
     memories,
+    retrievals,
     searches,
     streams,
     texts,
@@ -36,6 +37,8 @@ CHECKS: dict[str, Callable[[Case, Cutting], None]] = {
     "memory": memories.check_memory,
     "memory-run": memories.check_memory_run,
     "guardrail": guards.check_guardrail,
+    "retrieve": retrievals.check_retrieve,
+    "split": retrievals.check_split,
 }
 
 
