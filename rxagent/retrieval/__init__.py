@@ -1,6 +1,7 @@
 """Retrieval: documents, filters over what is known of them, and where they are."""
 
 from rxagent.retrieval.document import Document, Metadata
+from rxagent.retrieval.filter_text import Bound, parse_filter
 from rxagent.retrieval.filters import (
     AllOf,
     AnyOf,
@@ -19,6 +20,7 @@ from rxagent.retrieval.scalars import MetadataValue, Scalar
 __all__ = [
     "AllOf",
     "AnyOf",
+    "Bound",
     "Compared",
     "Comparison",
     "Document",
@@ -33,5 +35,6 @@ __all__ = [
     "Retriever",
     "Scalar",
     "matches",
+    "parse_filter",
     "within",
 ]
