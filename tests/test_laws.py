@@ -18,12 +18,16 @@ from reactivex import Observable
 
 from rxagent import advisors, guards, models, operators
 from rxagent.advisors import (
+    QA_DOCUMENTS,
     budget,
+    citations,
     hold_until,
     log,
     memory,
     pii,
     prompt_memory,
+    question_answer,
+    rag,
     re_reading,
     safeguard,
     schema_tools,
@@ -79,7 +83,9 @@ from rxagent.operators import (
 )
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, FinishReason
+from rxagent.retrieval import Document, Query
 from rxagent.runtime import Flow
+from rxagent.stages import retrieve, rewrite
 from rxagent.testing import (
     Reply,
     ScriptedModel,
@@ -90,6 +96,7 @@ from rxagent.testing import (
 from rxagent.tools import tool
 from rxagent.types import Advisor
 from tests.embedders import EMBEDDERS, vector_of
+from tests.library import Library
 from tests.servers import Answer, Asked, ChatServer, never
 from tests.test_chain import probe
 
@@ -98,8 +105,13 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "log": lambda: log(events=True),
     "memory": lambda: in_conversation(memory(MemoryStore(), on_failure="mark")),
     "prompt_memory": lambda: in_conversation(prompt_memory(MemoryStore())),
+    "citations": lambda: with_documents(citations(write=lambda n, _: f"({n})")),
     "budget": lambda: budget(max_tokens=1, count=lambda asked: asked.text.count("l")),
     "pii": lambda: pii("hello"),
+    "question_answer": lambda: question_answer(Library("hello").search, cite=True),
+    "rag": lambda: rag(
+        [rewrite(ScriptedModel("hello", repeat_last=True)), retrieve(_search)]
+    ),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
@@ -110,6 +122,20 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
         vector_memory(MemoryIndex(), LexicalEmbedder())
     ),
 }
+
+
+def _search(_: Query) -> Observable[tuple[Document, ...]]:
+    return just((Document(id="a", text="hello"),))
+
+
+def with_documents(advisor: Advisor) -> Advisor:
+    """The same, for requests that bring documents along."""
+
+    def given(request: ChatRequest) -> ChatRequest:
+        documents = (Document(id="a", text="hello"),)
+        return replace(request, context=request.context.set(QA_DOCUMENTS, documents))
+
+    return lambda inner: before(given)(advisor(inner))
 
 
 def in_conversation(advisor: Advisor) -> Advisor:

@@ -1,13 +1,18 @@
 """Advisors: what a chain gains, one to a file."""
 
+from rxagent.advisors._answering import QA_DOCUMENTS, QA_FILTER
+from rxagent.advisors._augmented import CITED_TEMPLATE, QA_TEMPLATE
 from rxagent.advisors._budget import OVER_BUDGET, TOO_LONG, budget
 from rxagent.advisors._by_spelling import Ranking, by_spelling
+from rxagent.advisors._citations import CITATIONS, citations
 from rxagent.advisors._hold_until import hold_until
 from rxagent.advisors._log import log
 from rxagent.advisors._memory import memory
 from rxagent.advisors._memory_section import MEMORY_NOTE
 from rxagent.advisors._pii import pii
 from rxagent.advisors._prompt_memory import prompt_memory
+from rxagent.advisors._question_answer import question_answer
+from rxagent.advisors._rag import rag
 from rxagent.advisors._re_reading import RE2, re_reading
 from rxagent.advisors._safeguard import REFUSAL, safeguard
 from rxagent.advisors._schema_tools import schema_tools
@@ -17,9 +22,14 @@ from rxagent.advisors._trim import trim
 from rxagent.advisors._vector_memory import MEMORY_TOP_K, vector_memory
 
 __all__ = [
+    "CITATIONS",
+    "CITED_TEMPLATE",
     "MEMORY_NOTE",
     "MEMORY_TOP_K",
     "OVER_BUDGET",
+    "QA_DOCUMENTS",
+    "QA_FILTER",
+    "QA_TEMPLATE",
     "RE2",
     "REFUSAL",
     "SUMMARY_INSTRUCTIONS",
@@ -27,11 +37,14 @@ __all__ = [
     "Ranking",
     "budget",
     "by_spelling",
+    "citations",
     "hold_until",
     "log",
     "memory",
     "pii",
     "prompt_memory",
+    "question_answer",
+    "rag",
     "re_reading",
     "safeguard",
     "schema_tools",

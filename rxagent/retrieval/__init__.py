@@ -16,6 +16,7 @@ from rxagent.retrieval.index import DocumentIndex
 from rxagent.retrieval.matching import matches
 from rxagent.retrieval.query import Query, Retriever, within
 from rxagent.retrieval.scalars import MetadataValue, Scalar
+from rxagent.retrieval.sources import Passage, Source
 
 __all__ = [
     "AllOf",
@@ -31,9 +32,11 @@ __all__ = [
     "Metadata",
     "MetadataValue",
     "Null",
+    "Passage",
     "Query",
     "Retriever",
     "Scalar",
+    "Source",
     "matches",
     "parse_filter",
     "within",
