@@ -1,5 +1,6 @@
 """Retrieval: documents, filters over what is known of them, and where they are."""
 
+from rxagent.retrieval._memory_documents import MemoryDocuments
 from rxagent.retrieval.document import Document, Metadata
 from rxagent.retrieval.filter_text import Bound, parse_filter
 from rxagent.retrieval.filters import (
@@ -12,6 +13,7 @@ from rxagent.retrieval.filters import (
     Listed,
     Null,
 )
+from rxagent.retrieval.fusion import fused, hybrid
 from rxagent.retrieval.index import DocumentIndex
 from rxagent.retrieval.matching import matches
 from rxagent.retrieval.query import Query, Retriever, within
@@ -29,6 +31,7 @@ __all__ = [
     "Field",
     "Filter",
     "Listed",
+    "MemoryDocuments",
     "Metadata",
     "MetadataValue",
     "Null",
@@ -37,6 +40,8 @@ __all__ = [
     "Retriever",
     "Scalar",
     "Source",
+    "fused",
+    "hybrid",
     "matches",
     "parse_filter",
     "within",

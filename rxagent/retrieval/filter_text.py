@@ -57,7 +57,8 @@ _TOKEN = re.compile(
 _WORDS = ("AND", "OR", "NOT", "IN", "NIN", "IS", "NULL", "TRUE", "FALSE")
 _KEYWORDS = {
     **{form: word for word in _WORDS for form in (word, word.lower())},
-    **{"&&": "AND", "||": "OR"},
+    "&&": "AND",
+    "||": "OR",
 }
 _COMPARISONS: dict[str, Comparison] = {each: each for each in get_args(Comparison)}
 
