@@ -94,7 +94,7 @@ def _run(
         found = stage(just(each))
         if not isinstance(found, Observable):
             raise RetrievalError(
-                f"the stage {name!r} returned {found!r} where an Observable was expected"
+                f"the stage {name!r} returned {found!r}, which is no Observable"
             )
         return found
 

@@ -9,7 +9,6 @@ any operator of RxPY may stand among them::
 """
 
 from rxagent.stages._as_retriever import as_retriever
-from rxagent.stages._by_rank import by_rank
 from rxagent.stages._by_score import by_score
 from rxagent.stages._compress import COMPRESS_INSTRUCTIONS, compress
 from rxagent.stages._diversify import diversify
@@ -35,7 +34,6 @@ __all__ = [
     "Retrieval",
     "Stage",
     "as_retriever",
-    "by_rank",
     "by_score",
     "compress",
     "diversify",

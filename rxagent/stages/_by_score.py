@@ -9,7 +9,7 @@ _Found: TypeAlias = Sequence[Sequence[Document]]
 
 
 def by_score(found: _Found) -> tuple[Document, ...]:
-    """Join what several searches found by its scores; they must be of one kind.
+    """Join what several searches found by its scores, which must be of one kind.
 
     Args:
         found: Of each search, the best first.

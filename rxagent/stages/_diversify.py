@@ -2,23 +2,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import hypot
 from operator import mul
-from typing import TypeAlias
 
 from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.choices import check_callable
-from rxagent.errors import ConfigurationError, RetrievalError
+from rxagent.errors import ConfigurationError
 from rxagent.operators import concat_each, just
+from rxagent.retrieval.embedding import Vector, unit_vectors
 from rxagent.stages._at_once import one
 from rxagent.stages._retrieval import Retrieval
 from rxagent.stages._stage import Stage
 from rxagent.tools.rules import check_count
 from rxagent.types import Embedder
-
-_Vector: TypeAlias = tuple[float, ...]
 
 
 def diversify(embedder: Embedder, *, top_n: int, balance: float = 0.5) -> Stage:
@@ -58,20 +55,15 @@ def diversify(embedder: Embedder, *, top_n: int, balance: float = 0.5) -> Stage:
         if not documents:
             return just(retrieval)
 
-        def told(vectors: tuple[_Vector, ...]) -> Retrieval:
-            if len(vectors) != len(documents) + 1:
-                raise RetrievalError(
-                    f"the embedder made {len(vectors)} vectors of "
-                    f"{len(documents) + 1} texts"
-                )
-            question, *others = map(_unit, vectors)
+        def told(vectors: tuple[Vector | None, ...]) -> Retrieval:
+            question, *others = vectors
             places = _chosen(question, others, top_n=top_n, balance=balance)
             return replace(
                 retrieval, documents=tuple(documents[place] for place in places)
             )
 
         texts = [retrieval.queries[0], *(each.text for each in documents)]
-        return one("the embedder", embedder(texts)).pipe(ops.map(told))
+        return one("the embedder", unit_vectors(embedder, texts)).pipe(ops.map(told))
 
     return Stage(
         name="diversify",
@@ -81,7 +73,11 @@ def diversify(embedder: Embedder, *, top_n: int, balance: float = 0.5) -> Stage:
 
 
 def _chosen(
-    question: _Vector, others: Sequence[_Vector], *, top_n: int, balance: float
+    question: Vector | None,
+    others: Sequence[Vector | None],
+    *,
+    top_n: int,
+    balance: float,
 ) -> Sequence[int]:
     """The places of the vectors that are taken, in the order of taking."""
     closeness = [_product(question, each) for each in others]
@@ -101,10 +97,6 @@ def _chosen(
     return taken
 
 
-def _unit(vector: _Vector) -> _Vector:
-    length = hypot(*vector)
-    return tuple(each / length for each in vector) if length else vector
-
-
-def _product(a: _Vector, b: _Vector) -> float:
-    return sum(map(mul, a, b), start=0.0)
+def _product(a: Vector | None, b: Vector | None) -> float:
+    """The cosine of two vectors; what says nothing has nothing in common."""
+    return sum(map(mul, a, b), start=0.0) if a and b else 0.0

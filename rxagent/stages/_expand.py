@@ -22,7 +22,7 @@ EXPAND_INSTRUCTIONS = (
     "numbers, in the language of the question."
 )
 
-_LABEL = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.):])?\s+|^\s*[-*•]|^\s*\(?\d{1,3}[.):]")
+_LABEL = re.compile(r"\s*(?:[-*•]|\(?\d{1,3}[.):])\s+")
 
 
 def expand(
@@ -80,7 +80,8 @@ def expand(
 
 def _lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
-        if plain := _LABEL.sub("", line, count=1).strip():
+        label = _LABEL.match(line)
+        if plain := line[label.end() if label else 0 :].strip():
             yield plain
 
 
