@@ -20,6 +20,14 @@ from rxagent.retrieval.matching import matches
 from rxagent.retrieval.query import Query, Retriever, within
 from rxagent.retrieval.scalars import MetadataValue, Scalar
 from rxagent.retrieval.sources import Passage, Source
+from rxagent.retrieval.splitting import (
+    Splitter,
+    Tokens,
+    split_headings,
+    split_sentences,
+    split_tokens,
+    word_tokens,
+)
 
 __all__ = [
     "AllOf",
@@ -41,10 +49,16 @@ __all__ = [
     "Retriever",
     "Scalar",
     "Source",
+    "Splitter",
     "SqliteDocuments",
+    "Tokens",
     "fused",
     "hybrid",
     "matches",
     "parse_filter",
+    "split_headings",
+    "split_sentences",
+    "split_tokens",
     "within",
+    "word_tokens",
 ]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.cases import answers, loops, memories, rags, streams, texts
+from tests.cases import answers, loops, memories, rags, retrievals, streams, texts
 from tests.cases.case import FOLDER, Case, Cutting, load_cases
 from tests.cases.gaps import NotSupportedError, gap
 
@@ -25,6 +25,8 @@ CHECKS: dict[str, Callable[[Case, Cutting], None]] = {
     "memory": memories.check_memory,
     "memory-run": memories.check_memory_run,
     "rag": rags.check_rag,
+    "retrieve": retrievals.check_retrieve,
+    "split": retrievals.check_split,
 }
 
 
