@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import Observable
+from reactivex import operators as ops
 
-from rxagent import advisors, guards, models, operators
+from rxagent import advisors, guards, models, operators, stages
 from rxagent.advisors import (
     QA_DOCUMENTS,
     budget,
@@ -85,7 +86,7 @@ from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, FinishReason
 from rxagent.retrieval import Document, Query
 from rxagent.runtime import Flow
-from rxagent.stages import retrieve, rewrite
+from rxagent.stages import AnyStage, Retrieval, retrieve, rewrite
 from rxagent.testing import (
     Reply,
     ScriptedModel,
@@ -212,6 +213,30 @@ OPERATORS: Mapping[str, Callable[[], _Operator]] = {
     "timeouts": lambda: timeouts(first_s=1000, gap_s=1000, turn_s=1000),
     "transduce": lambda: transduce(_Doubles),
 }
+_FOUND = tuple(Document(id=each, text=f"hello {each}") for each in "ab")
+_RETRIEVAL = replace(Retrieval.of(Query(text="hello")), documents=_FOUND)
+
+
+def _says(text: str) -> ScriptedModel:
+    return ScriptedModel(text, repeat_last=True)
+
+
+STAGES: Mapping[str, Callable[[], AnyStage]] = {
+    "Stage": lambda: stages.Stage(name="own", operator=ops.map(lambda each: each)),
+    "compress": lambda: stages.compress(_says("hi")),
+    "diversify": lambda: stages.diversify(LexicalEmbedder(), top_n=1),
+    "expand": lambda: stages.expand(_says("hi")),
+    "fit": lambda: stages.fit(100),
+    "judge": lambda: stages.judge(_says("1: 2")),
+    "rerank": lambda: stages.rerank(lambda _, found: just([1.0] * len(found))),
+    "retrieve": lambda: retrieve(_search),
+    "rewrite": lambda: rewrite(_says("hi")),
+    "route": lambda: stages.route(lambda _: "a", {"a": [retrieve(_search)]}),
+    "translate": lambda: stages.translate(_says("hi"), language="Latin"),
+    "widen": lambda: stages.widen(lambda each: just((each,))),
+}
+AROUND_STAGES = {"Retrieval", "as_retriever", "by_score"}  # what they make, and take
+
 SOURCES = {"just"}  # no operators: they have no source
 
 # What each model is held to where it can answer: over its own server.
@@ -243,6 +268,7 @@ def names_of(catalogue: Any) -> set[str]:
 def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
     assert names_of(advisors) == set(ADVISORS) | RANKINGS
     assert names_of(guards) == set(GUARDS) | SHAPES | CHECKS | {"guard"}
+    assert names_of(stages) == set(STAGES) | AROUND_STAGES | {"AnyStage", "Relevance"}
     assert names_of(operators) == set(OPERATORS) | SOURCES
     assert names_of(models) == set(MODELS) | set(EMBEDDERS) | set(HERE) | DOORS
 
@@ -368,6 +394,11 @@ def test_a_guard_holds_the_laws_over_any_answer(name: str, reply: Reply) -> None
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_holds_the_laws(name: str) -> None:
     assert_operator_laws(OPERATORS[name](), _EVENTS)
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_holds_the_laws_of_operators(name: str) -> None:
+    assert_operator_laws(STAGES[name](), [_RETRIEVAL, Retrieval.of(Query(text="x"))])
 
 
 @pytest.mark.parametrize("name", sorted(set(OPERATORS) - {"one_finished"}))

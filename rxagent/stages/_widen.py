@@ -8,7 +8,7 @@ from reactivex import operators as ops
 
 from rxagent.choices import check_callable
 from rxagent.operators import concat_each
-from rxagent.retrieval import Document
+from rxagent.retrieval import Document, matches
 from rxagent.stages._at_once import at_once
 from rxagent.stages._retrieval import Retrieval
 from rxagent.stages._stage import Stage
@@ -37,7 +37,9 @@ def widen(
 
     Returns:
         A stage.  Each piece is there once, where the best document that it stands
-        beside is.  The first error is the error of the stream; disposing stops it all.
+        beside is; one that the query's filter does not let through is left out, since
+        no search has looked at it.  The first error is the error of the stream, and
+        disposing stops them all.
 
     Raises:
         ConfigurationError: If ``neighbours`` is no function, or the number less than 1.
@@ -49,8 +51,13 @@ def widen(
         found = {each.id: each for each in retrieval.documents}
 
         def told(groups: tuple[tuple[Document, ...], ...]) -> Retrieval:
-            # One that was found keeps its score, wherever it comes from.
-            pieces = {each.id: found.get(each.id, each) for each in _flat(groups)}
+            wanted = retrieval.query.filter
+            pieces = {
+                # One that was found keeps its score, wherever it comes from.
+                each.id: found.get(each.id, each)
+                for each in _flat(groups)
+                if wanted is None or matches(wanted, each.metadata)
+            }
             return replace(retrieval, documents=tuple(pieces.values()))
 
         return at_once(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -262,6 +263,17 @@ def test_neighbours_stand_beside_the_best_that_they_belong_to() -> None:
 
     assert [each.id for each in wide] == ["4", "5", "6", "7", "8", "0", "1"]
     assert wide[1].score == 0.9
+
+
+def test_a_neighbour_that_the_filter_does_not_let_through_is_left_out() -> None:
+    """S001-47: a pipeline has no second way in."""
+    mine, other = (
+        Document(id=name, text=name, metadata={"tenant": name}) for name in ("a", "b")
+    )
+    query = Query(text="q", filter=Field("tenant") == "a")
+    found = replace(Retrieval.of(query), documents=(mine,))
+
+    assert ids(after(widen(lambda _: just((other, mine))), found)) == "a"
 
 
 @given(sizes=st.lists(st.integers(1, 9), max_size=8), limit=st.integers(1, 20))
