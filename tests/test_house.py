@@ -41,6 +41,7 @@ CATALOGUES = (
     "rxagent.retrieval",
     "rxagent.runtime",
     "rxagent.search",
+    "rxagent.stages",
     "rxagent.testing",
     "rxagent.tools",
     "rxagent.wire",
@@ -51,6 +52,7 @@ ONE_NAME_A_FILE = (
     "rxagent.guards",
     "rxagent.models",
     "rxagent.operators",
+    "rxagent.stages",
 )
 MAX_LINES = 300
 LONGER = {"errors.py": "one tree, and it is drawn whole"}
@@ -220,10 +222,11 @@ def test_a_public_name_says_what_it_takes_and_returns(name: str) -> None:
         "rxagent.guards",
         "rxagent.integrations.mcp",
         "rxagent.operators",
+        "rxagent.stages",
     ],
 )
 def test_an_operator_and_an_advisor_have_a_marble(name: str) -> None:
-    makes = re.compile(r"Advisor|Operator\[.*|(Callable\[\[)?Observable\[.*")
+    makes = re.compile(r"Advisor|Stage|Operator\[.*|(Callable\[\[)?Observable\[.*")
     without = [
         public
         for public, value in public_names(name).items()

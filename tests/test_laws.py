@@ -15,15 +15,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import Observable
+from reactivex import operators as ops
 
-from rxagent import advisors, entities, guards, models, operators
+from rxagent import advisors, entities, guards, models, operators, stages
 from rxagent.advisors import (
+    QA_DOCUMENTS,
     budget,
+    citations,
     hold_until,
     log,
     memory,
     pii,
     prompt_memory,
+    question_answer,
+    rag,
     re_reading,
     safeguard,
     schema_tools,
@@ -82,7 +87,9 @@ from rxagent.operators import (
 )
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, FinishReason
+from rxagent.retrieval import Document, Query
 from rxagent.runtime import Flow
+from rxagent.stages import AnyStage, Retrieval, retrieve, rewrite
 from rxagent.testing import (
     Reply,
     ScriptedModel,
@@ -94,6 +101,7 @@ from rxagent.testing import (
 from rxagent.tools import tool
 from rxagent.types import Advisor
 from tests.embedders import EMBEDDERS, vector_of
+from tests.library import Library
 from tests.servers import Answer, Asked, ChatServer, never
 from tests.test_chain import probe
 
@@ -102,8 +110,13 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "log": lambda: log(events=True),
     "memory": lambda: in_conversation(memory(MemoryStore(), on_failure="mark")),
     "prompt_memory": lambda: in_conversation(prompt_memory(MemoryStore())),
+    "citations": lambda: with_documents(citations(write=lambda n, _: f"({n})")),
     "budget": lambda: budget(max_tokens=1, count=lambda asked: asked.text.count("l")),
     "pii": lambda: pii("hello"),
+    "question_answer": lambda: question_answer(Library("hello").search, cite=True),
+    "rag": lambda: rag(
+        [rewrite(ScriptedModel("hello", repeat_last=True)), retrieve(_search)]
+    ),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
@@ -119,6 +132,20 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
 
 # What advisors take, and a prompt that one of them reads.
 TAKEN = {"AnswerCheck", "Ranking", "by_spelling", "resuming"}
+
+
+def _search(_: Query) -> Observable[tuple[Document, ...]]:
+    return just((Document(id="a", text="hello"),))
+
+
+def with_documents(advisor: Advisor) -> Advisor:
+    """The same, for requests that bring documents along."""
+
+    def given(request: ChatRequest) -> ChatRequest:
+        documents = (Document(id="a", text="hello"),)
+        return replace(request, context=request.context.set(QA_DOCUMENTS, documents))
+
+    return lambda inner: before(given)(advisor(inner))
 
 
 def in_conversation(advisor: Advisor) -> Advisor:
@@ -194,6 +221,30 @@ OPERATORS: Mapping[str, Callable[[], _Operator]] = {
     "timeouts": lambda: timeouts(first_s=1000, gap_s=1000, turn_s=1000),
     "transduce": lambda: transduce(_Doubles),
 }
+_FOUND = tuple(Document(id=each, text=f"hello {each}") for each in "ab")
+_RETRIEVAL = replace(Retrieval.of(Query(text="hello")), documents=_FOUND)
+
+
+def _says(text: str) -> ScriptedModel:
+    return ScriptedModel(text, repeat_last=True)
+
+
+STAGES: Mapping[str, Callable[[], AnyStage]] = {
+    "Stage": lambda: stages.Stage(name="own", operator=ops.map(lambda each: each)),
+    "compress": lambda: stages.compress(_says("hi")),
+    "diversify": lambda: stages.diversify(LexicalEmbedder(), top_n=1),
+    "expand": lambda: stages.expand(_says("hi")),
+    "fit": lambda: stages.fit(100),
+    "judge": lambda: stages.judge(_says("1: 2")),
+    "rerank": lambda: stages.rerank(lambda _, found: just([1.0] * len(found))),
+    "retrieve": lambda: retrieve(_search),
+    "rewrite": lambda: rewrite(_says("hi")),
+    "route": lambda: stages.route(lambda _: "a", {"a": [retrieve(_search)]}),
+    "translate": lambda: stages.translate(_says("hi"), language="Latin"),
+    "widen": lambda: stages.widen(lambda each: just((each,))),
+}
+AROUND_STAGES = {"Retrieval", "as_retriever", "by_score"}  # what they make, and take
+
 SOURCES = {"just"}  # no operators: they have no source
 
 ENTITIES: Mapping[str, Callable[[], _Operator]] = {
@@ -234,6 +285,7 @@ def names_of(catalogue: Any) -> set[str]:
 def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
     assert names_of(advisors) == set(ADVISORS) | TAKEN
     assert names_of(guards) == set(GUARDS) | SHAPES | CHECKS | {"guard"}
+    assert names_of(stages) == set(STAGES) | AROUND_STAGES | {"AnyStage", "Relevance"}
     assert names_of(operators) == set(OPERATORS) | SOURCES
     assert names_of(entities) == set(ENTITIES) | {"Partial"}
     assert names_of(models) == set(MODELS) | set(EMBEDDERS) | set(HERE) | DOORS
@@ -372,6 +424,11 @@ def test_an_operator_holds_the_laws(name: str) -> None:
 @pytest.mark.parametrize("name", ENTITIES)
 def test_an_operator_that_reads_answers_holds_the_laws(name: str) -> None:
     assert_operator_laws(ENTITIES[name](), _LIST_EVENTS)
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_holds_the_laws_of_operators(name: str) -> None:
+    assert_operator_laws(STAGES[name](), [_RETRIEVAL, Retrieval.of(Query(text="x"))])
 
 
 @pytest.mark.parametrize("name", sorted(set(OPERATORS) - {"one_finished"}))

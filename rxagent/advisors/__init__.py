@@ -5,14 +5,19 @@ from typing import TYPE_CHECKING
 from rxagent.lazily import lazily
 
 if TYPE_CHECKING:
+    from rxagent.advisors._answering import QA_DOCUMENTS, QA_FILTER
+    from rxagent.advisors._augmented import CITED_TEMPLATE, QA_TEMPLATE
     from rxagent.advisors._budget import OVER_BUDGET, TOO_LONG, budget
     from rxagent.advisors._by_spelling import Ranking, by_spelling
+    from rxagent.advisors._citations import CITATIONS, citations
     from rxagent.advisors._hold_until import hold_until
     from rxagent.advisors._log import log
     from rxagent.advisors._memory import memory
     from rxagent.advisors._memory_section import MEMORY_NOTE
     from rxagent.advisors._pii import pii
     from rxagent.advisors._prompt_memory import prompt_memory
+    from rxagent.advisors._question_answer import question_answer
+    from rxagent.advisors._rag import rag
     from rxagent.advisors._re_reading import RE2, re_reading
     from rxagent.advisors._resuming import resuming
     from rxagent.advisors._safeguard import REFUSAL, safeguard
@@ -26,10 +31,15 @@ if TYPE_CHECKING:
     from rxagent.advisors._vector_memory import MEMORY_TOP_K, vector_memory
 
 __all__ = [
+    "CITATIONS",
+    "CITED_TEMPLATE",
     "DISCOVERED_TOOLS",
     "MEMORY_NOTE",
     "MEMORY_TOP_K",
     "OVER_BUDGET",
+    "QA_DOCUMENTS",
+    "QA_FILTER",
+    "QA_TEMPLATE",
     "RE2",
     "REFUSAL",
     "SUMMARY_INSTRUCTIONS",
@@ -38,11 +48,14 @@ __all__ = [
     "Ranking",
     "budget",
     "by_spelling",
+    "citations",
     "hold_until",
     "log",
     "memory",
     "pii",
     "prompt_memory",
+    "question_answer",
+    "rag",
     "re_reading",
     "resuming",
     "safeguard",
@@ -59,14 +72,19 @@ if not TYPE_CHECKING:
     __getattr__ = lazily(
         __name__,
         {
+            "_answering": ["QA_DOCUMENTS", "QA_FILTER"],
+            "_augmented": ["CITED_TEMPLATE", "QA_TEMPLATE"],
             "_budget": ["OVER_BUDGET", "TOO_LONG", "budget"],
             "_by_spelling": ["Ranking", "by_spelling"],
+            "_citations": ["CITATIONS", "citations"],
             "_hold_until": ["hold_until"],
             "_log": ["log"],
             "_memory": ["memory"],
             "_memory_section": ["MEMORY_NOTE"],
             "_pii": ["pii"],
             "_prompt_memory": ["prompt_memory"],
+            "_question_answer": ["question_answer"],
+            "_rag": ["rag"],
             "_re_reading": ["RE2", "re_reading"],
             "_resuming": ["resuming"],
             "_safeguard": ["REFUSAL", "safeguard"],
