@@ -82,7 +82,7 @@ def memory(
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
         def turn(conversation: Conversation) -> Observable[ChatEvent]:
-            asked = request if resumes else _asked(request, conversation)
+            asked = request if resumes else _asked(request, conversation.messages)
             prompt = asked.messages
             if resumes:  # what came after its question is in the transcript to come
                 prompt = tuple(m for m in prompt if isinstance(m, UserMessage))
@@ -97,7 +97,7 @@ def memory(
             def told(event: Finished) -> Finished:
                 response = event.response
                 context = response.context | {key.name: request.context[key.name]}
-                if _may_go_on(response):
+                if request.in_loop and _may_go_on(response):
                     context = context.set(HAND_OVER, HandOver(keep_end))
                 return replace(event, response=replace(response, context=context))
 
@@ -106,7 +106,7 @@ def memory(
                 messages = recall(conversation.messages, messages, window=window)
             return just(replace(asked, messages=messages)).pipe(
                 inner,
-                stored_at_end(record, write=write, told=told),
+                stored_at_end(record, write=write, told=told, failure=request.failure),
             )
 
         resumes = RESUME in request.context
@@ -118,23 +118,38 @@ def memory(
     return named("memory", around(handle), settings=settings, order=Order.MEMORY)
 
 
-def _asked(request: ChatRequest, conversation: Conversation) -> ChatRequest:
-    """The request, whose last message is a new one if it was answered before.
+def _asked(request: ChatRequest, stored: Sequence[Message]) -> ChatRequest:
+    """The request, with a question of its own if another turn has asked the same.
 
     A flow may be subscribed to twice, and asks the same message then.
     """
-    entry = request.entry
-    if entry and any(each.id == entry.id for each in conversation.messages[:-1]):
-        again = UserMessage(content=entry.content, mark=entry.mark)
-        return replace(request, messages=(*request.messages[:-1], again))
-    return request
+    messages = request.messages
+    users = [n for n, each in enumerate(messages) if isinstance(each, UserMessage)]
+    if not users:
+        return request
+    question, following = messages[users[-1]], messages[users[-1] + 1 :]
+    own = _stored_for(question, following, stored)
+    return replace(request, messages=(*messages[: users[-1]], own, *following))
+
+
+def _stored_for(
+    question: Message, following: Sequence[Message], stored: Sequence[Message]
+) -> Message:
+    """A question under the id that it has, or will have, for its turn alone."""
+    places = {each.id: place for place, each in enumerate(stored)}
+    place = places.get(following[0].id, 0) if following else 0
+    if place:  # a later round of a loop, whose first was stored behind its question
+        return stored[place - 1] if stored[place - 1] == question else question
+    if places.get(question.id, len(stored)) < len(stored) - 1:  # it was answered
+        assert isinstance(question, UserMessage)
+        return UserMessage(content=question.content, mark=question.mark)
+    return question
 
 
 def _may_go_on(response: ChatResponse) -> bool:
     """Whether a tool loop outside of the memory may run the calls of an answer."""
     ends = ("paused", "return_direct", "tool_limit")  # which only a loop has
-    has_loop = response.offered is not None
-    return has_loop and bool(response.tool_calls) and response.finish_reason not in ends
+    return bool(response.tool_calls) and response.finish_reason not in ends
 
 
 def _nothing(_: int) -> Observable[ChatEvent]:

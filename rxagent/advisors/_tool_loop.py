@@ -149,7 +149,8 @@ def tool_loop(
                 return clock.now if clock else datetime.now(UTC)
 
             resumption = request.context.get(RESUME)
-            asked = replace(request, context=request.context.without(RESUME))
+            context = request.context.without(RESUME)
+            asked = replace(request, context=context, in_loop=True)
             watch = LimitWatch(
                 limits,
                 started=now(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from rxagent.errors import GuardError
+from rxagent.errors import GuardError, OutputError
 from rxagent.events import (
     ChatEvent,
     Retracted,
@@ -83,7 +83,8 @@ class TurnRecord:
             return self._question()
         rounds = self._rounds if self._keep == "transcript" else []
         asked = self._asked() if self._keep == "transcript" else self._question()
-        text = "".join(self._texts)
+        # What did not pass is not what the model has to go on from.
+        text = "" if isinstance(error, OutputError) else "".join(self._texts)
         if text.strip():
             part = Text(text=text)
             said = AssistantMessage(content=(part,), mark="interrupted")

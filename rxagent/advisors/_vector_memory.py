@@ -114,7 +114,9 @@ def vector_memory(
 
             # It keeps the question and the words of the answer, or nothing.
             record = TurnRecord([question], keep="answer", on_failure="discard")
-            return stored_at_end(record, write=write, told=_as_it_is)
+            return stored_at_end(
+                record, write=write, told=_as_it_is, failure=request.failure
+            )
 
         return embedded(question.text).pipe(concat_each(recalled))
 
