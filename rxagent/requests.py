@@ -172,6 +172,7 @@ class ChatRequest:
         failure: What that run has failed with.
         in_loop: Whether a tool loop is around this place, so that it comes here in each
             round.
+        masked: Whether `pii` has put placeholders in the place of values.
     """
 
     messages: tuple[Message, ...]
@@ -181,6 +182,7 @@ class ChatRequest:
     origin: Origin = field(default_factory=Origin, compare=False)
     failure: Failure = field(default_factory=Failure, compare=False, repr=False)
     in_loop: bool = field(default=False, compare=False)
+    masked: bool = field(default=False, compare=False)
 
     @property
     def entry(self) -> UserMessage | None:

@@ -10,6 +10,7 @@ from rxagent.advisors._hand_over import HAND_OVER, HandOver
 from rxagent.advisors._resumption import RESUME
 from rxagent.advisors._stored_at_end import stored_at_end
 from rxagent.advisors._turn_record import Keep, OnFailure, TurnRecord
+from rxagent.advisors._unmasked import check_unmasked
 from rxagent.chain import around
 from rxagent.choices import check_callable, check_choice
 from rxagent.context import Key
@@ -109,6 +110,7 @@ def memory(
                 stored_at_end(record, write=write, told=told, failure=request.failure),
             )
 
+        check_unmasked("memory", request)
         resumes = RESUME in request.context
         loaded = store.load(conversation_id_of(request.context, key))
         return loaded.pipe(concat_each(turn))

@@ -62,7 +62,7 @@ def pii(
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
         values = Placeholders(rules)
         messages = tuple(masked(each, values) for each in request.messages)
-        asked = replace(request, messages=messages)
+        asked = replace(request, messages=messages, masked=True)
         return just(asked).pipe(inner, restoring(values))
 
     names = ", ".join(each.name for each in rules)

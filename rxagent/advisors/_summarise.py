@@ -9,6 +9,7 @@ from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.advisors._plain_history import as_text
+from rxagent.advisors._unmasked import check_unmasked
 from rxagent.chain import around
 from rxagent.choices import check_callable
 from rxagent.context import Key
@@ -102,6 +103,8 @@ def summarise(
     check_callable("model", model)
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
+        if store is not None:
+            check_unmasked("summarise", request)
         known = request.context.get(_SUMMED)
         shorter = _with_summary(request, known) if known else request
         old = old_turns(shorter.messages, keep_turns=keep_turns)

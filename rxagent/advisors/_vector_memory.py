@@ -9,6 +9,7 @@ from reactivex import operators as ops
 from rxagent.advisors._memory_section import MEMORY_NOTE, entry, with_section
 from rxagent.advisors._stored_at_end import stored_at_end
 from rxagent.advisors._turn_record import TurnRecord
+from rxagent.advisors._unmasked import check_unmasked
 from rxagent.chain import around
 from rxagent.choices import check_callable
 from rxagent.context import Key
@@ -79,6 +80,7 @@ def vector_memory(
         return embedder([text]).pipe(ops.map(_the_only_one))
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
+        check_unmasked("vector_memory", request)
         conversation = conversation_id_of(request.context, key)
         limit = request.context.get(MEMORY_TOP_K)
         limit = top_k if limit is None else limit

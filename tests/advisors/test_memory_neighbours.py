@@ -7,13 +7,14 @@ from reactivex import Observable
 from reactivex import operators as ops
 from reactivex.subject import Subject
 
-from rxagent.advisors import memory, tool_loop, vector_memory
+from rxagent.advisors import memory, pii, summarise, tool_loop, vector_memory
 from rxagent.advisors._turn_record import OnFailure
 from rxagent.agent import Agent
 from rxagent.chain import after, chain
-from rxagent.errors import GuardError, OutputError
+from rxagent.errors import AdvisorError, GuardError, OutputError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.guards import block, guard
+from rxagent.guards.patterns import EMAIL
 from rxagent.memory import LexicalEmbedder, MemoryIndex, MemoryStore
 from rxagent.messages import AssistantMessage
 from rxagent.operators import just
@@ -144,3 +145,52 @@ def test_inside_the_loop_a_flow_that_is_subscribed_to_again_asks_again() -> None
     assert shown(stored(store)) == [*before, *turn, "assistant B"]
     for request in model.requests:
         assert_valid(request.messages)
+
+
+KEEPERS: dict[str, Advisor] = {
+    "memory": memory(MemoryStore()),
+    "vector_memory": vector_memory(MemoryIndex(), LexicalEmbedder()),
+    "summarise": summarise(ScriptedModel(), when_tokens=1, store=MemoryStore()),
+}
+
+
+@pytest.mark.parametrize("name", KEEPERS)
+def test_nothing_keeps_placeholders_in_place_of_values(name: str) -> None:
+    """Those of two turns are numbered alike, so one value would come back as another."""
+    model = ScriptedModel()
+    agent = Agent(model, advisors=[pii([EMAIL]), KEEPERS[name]], context=ID)
+
+    with pytest.raises(AdvisorError, match=f"'{name}' stands right of pii"):
+        agent.call("I am ann@example.org").run()
+
+    assert model.requests == []
+
+
+@pytest.mark.parametrize("on_failure", POLICIES)
+@pytest.mark.parametrize("inside", [False, True], ids=["outside", "inside"])
+def test_a_store_has_the_values_and_the_model_the_placeholders(
+    inside: bool, on_failure: OnFailure
+) -> None:
+    store = MemoryStore()
+    model = ScriptedModel(
+        Reply(deltas=("[EMA", "IL_1]?"), calls=(tool_call("look", what="[EMAIL_1]"),)),
+        "Yes, [EMAIL_1].",
+        Reply(deltas=("[EMAIL_2]", " and [EMAIL_1"), error=OSError("broke")),
+        "[EMAIL_1]",
+        repeat_last=True,
+    )
+    remembering = memory(store, on_failure=on_failure)
+    pair = [tool_loop(), remembering] if inside else [remembering, tool_loop()]
+    agent = Agent(model, tools=[look], advisors=[*pair, pii([EMAIL])], context=ID)
+
+    agent.call("I am ann@example.org").run()
+    with pytest.raises(OSError, match="broke"):
+        agent.call("I am bob@example.org").run()
+    response = agent.call("Who was I?").run()
+
+    assert response.text == "ann@example.org"
+    for request in model.requests:
+        assert "@" not in " ".join(each.text for each in request.messages)
+    kept = " ".join(shown(stored(store)))
+    assert "[EMAIL_" not in kept
+    assert "ann@example.org!" in kept

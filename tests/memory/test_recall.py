@@ -113,6 +113,18 @@ def test_a_window_that_cuts_anywhere_is_mended() -> None:
     assert shown == (NOW,)
 
 
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_no_window_cuts_the_turn_that_is_asked_now(left: int) -> None:
+    """Acceptance 57: a prompt without its question, or with half a round, is no turn."""
+    call = ToolCall(id="x", name="f")
+    turn = [NOW, AssistantMessage.of(call), ToolMessage.of("r", call=call)]
+
+    def last(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        return messages[len(messages) - left :]
+
+    assert recall(HISTORY, turn, window=last) == tuple(turn)
+
+
 def test_a_history_starts_at_its_newest_summary_and_keeps_what_is_pinned() -> None:
     def marked(text: str, mark: str) -> Message:
         return UserMessage(content=(Text(text=text),), mark=mark)  # type: ignore[arg-type]
