@@ -16,9 +16,13 @@ from rxagent.choices import check_callable, check_choice
 from rxagent.context import Key
 from rxagent.events import ChatEvent, Finished
 from rxagent.memory.conversation import Conversation
-from rxagent.memory.conversation_id import CONVERSATION_ID, conversation_id_of
+from rxagent.memory.conversation_id import (
+    CONVERSATION_ID,
+    check_key,
+    conversation_id_of,
+)
 from rxagent.memory.recall import recall
-from rxagent.memory.store import ConversationStore
+from rxagent.memory.store import ConversationStore, check_store
 from rxagent.memory.windows import Window
 from rxagent.memory.writing import append_turn
 from rxagent.messages import Message, UserMessage
@@ -70,13 +74,17 @@ def memory(
 
     Returns:
         An advisor.  A blocked turn is not stored, nor what was retracted.  Without an
-        id the error is a `MissingContextError`.  If loading fails, that is the error;
+        id the error is a `MissingContextError`, and right of `pii` it is an
+        `AdvisorError`.  If loading fails, that is the error;
         if storing does, too, in place of `Finished`.  A turn that is left is stored in
         the background, as ``on_failure`` says; if that fails it is logged.
 
     Raises:
-        ConfigurationError: If a word is wrong, or ``window`` is no function.
+        ConfigurationError: If a word is wrong, ``store`` is no store, ``window`` no
+            function or ``key`` no key.
     """
+    check_store(store)
+    check_key(key)
     check_choice("keep", keep, Keep)
     check_choice("on_failure", on_failure, OnFailure)
     check_callable("window", window)

@@ -16,8 +16,12 @@ from rxagent.context import Key
 from rxagent.errors import OutputError, StoreError
 from rxagent.events import ChatEvent, Finished
 from rxagent.memory.conversation import Conversation
-from rxagent.memory.conversation_id import CONVERSATION_ID, conversation_id_of
-from rxagent.memory.store import ConversationStore
+from rxagent.memory.conversation_id import (
+    CONVERSATION_ID,
+    check_key,
+    conversation_id_of,
+)
+from rxagent.memory.store import ConversationStore, check_store
 from rxagent.memory.summaries import in_place, old_turns, summary_of
 from rxagent.memory.tokens import CountTokens, estimate_tokens
 from rxagent.messages import Message, SystemMessage, UserMessage
@@ -94,9 +98,12 @@ def summarise(
         model that sums up.
 
     Raises:
-        ConfigurationError: If a number is less than 1, or ``count`` or ``model`` is no
-            function.
+        ConfigurationError: If a number is less than 1, ``count`` or ``model`` is no
+            function, ``store`` no store or ``key`` no key.
     """
+    if store is not None:
+        check_store(store)
+    check_key(key)
     check_count("when_tokens", when_tokens, least=1)
     check_count("keep_turns", keep_turns, least=1)
     check_callable("count", count)

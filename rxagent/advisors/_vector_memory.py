@@ -11,10 +11,14 @@ from rxagent.advisors._stored_at_end import stored_at_end
 from rxagent.advisors._turn_record import TurnRecord
 from rxagent.advisors._unmasked import check_unmasked
 from rxagent.chain import around
-from rxagent.choices import check_callable
+from rxagent.choices import check_callable, check_has
 from rxagent.context import Key
 from rxagent.events import ChatEvent, Finished
-from rxagent.memory.conversation_id import CONVERSATION_ID, conversation_id_of
+from rxagent.memory.conversation_id import (
+    CONVERSATION_ID,
+    check_key,
+    conversation_id_of,
+)
 from rxagent.memory.vectors import VectorEntry, VectorIndex, VectorMatch
 from rxagent.messages import Message, UserMessage
 from rxagent.named import Order, named
@@ -71,8 +75,11 @@ def vector_memory(
         looking up or indexing fails, that is the error.  Disposing stops all three.
 
     Raises:
-        ConfigurationError: If ``top_k`` is less than 0, or ``embedder`` no function.
+        ConfigurationError: If ``top_k`` is less than 0, ``index`` is no index,
+            ``embedder`` no function or ``key`` no key.
     """
+    check_has("index", index, "search", such_as="an index, such as MemoryIndex()")
+    check_key(key)
     check_count("top_k", top_k, least=0)
     check_callable("embedder", embedder)
 

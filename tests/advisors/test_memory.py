@@ -473,10 +473,19 @@ def test_a_wrong_word_is_refused() -> None:
         {"keep": "all"},
         {"on_failure": "ignore"},
         {"window": 20},
+        {"key": "app.session"},
     ]
     for options in wrong:
         with pytest.raises(ConfigurationError):
             memory(store, **options)
+
+
+def test_what_is_no_store_is_refused_where_it_is_given() -> None:
+    wrong: list[Any] = [None, "postgresql://me:secret@host/chats", MemoryStore]
+    for given in wrong:
+        with pytest.raises(ConfigurationError, match=r"such as MemoryStore\(\)") as at:
+            memory(given)
+        assert "secret" not in str(at.value)
 
 
 def test_the_marble_of_the_docstring_is_what_happens() -> None:

@@ -266,6 +266,8 @@ def test_what_makes_no_sense_is_refused() -> None:
         {"when_tokens": 0},
         {"when_tokens": 1, "keep_turns": 0},
         {"when_tokens": 1, "count": 4},
+        {"when_tokens": 1, "store": "chats.db"},
+        {"when_tokens": 1, "key": "app.session"},
     ]
     for options in wrong:
         with pytest.raises(ConfigurationError):
