@@ -21,10 +21,11 @@ from rxagent.memory.conversation_id import (
     check_key,
     conversation_id_of,
 )
+from rxagent.memory.healing import heal
 from rxagent.memory.store import ConversationStore, check_store
 from rxagent.memory.summaries import in_place, old_turns, summary_of
 from rxagent.memory.tokens import CountTokens, estimate_tokens
-from rxagent.messages import Message, SystemMessage, UserMessage
+from rxagent.messages import AssistantMessage, Message, SystemMessage, UserMessage
 from rxagent.named import Order, named
 from rxagent.operators import concat_each, just, one_finished, responses
 from rxagent.requests import ChatRequest
@@ -209,8 +210,9 @@ def _with_summary(request: ChatRequest, summed: _Summed) -> ChatRequest:
         if not isinstance(each, SystemMessage)
         and each.id not in summed.ids
         and each.id != summed.message.id
+        and not (isinstance(each, AssistantMessage) and each.mark == "summary")
     ]
-    return replace(request, messages=(*system, summed.message, *rest))
+    return replace(request, messages=(*system, *heal([summed.message]), *rest))
 
 
 def _carrying(summed: _Summed | None, usage: Usage) -> Operator[ChatEvent, ChatEvent]:

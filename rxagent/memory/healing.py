@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from rxagent.messages import (
     AssistantMessage,
+    Mark,
     Message,
     Reasoning,
     Refusal,
@@ -21,6 +22,7 @@ __all__ = ["heal"]
 
 _NO_RESULT = "interrupted: the call has no result, and it may have run or not"
 _NO_ANSWER = "(The turn was interrupted before this was answered.)"
+_TAKEN = "(I go on from there.)"
 
 
 def heal(messages: Iterable[Message]) -> tuple[Message, ...]:
@@ -36,7 +38,8 @@ def heal(messages: Iterable[Message]) -> tuple[Message, ...]:
         The newest instructions first, and no others.  Each result stands behind its
         call; a call without one gets an error that says so, a result without a call is
         dropped.  Empty messages are dropped, and answers before the first question.  A
-        question without an answer gets one that says so, unless it is a summary.
+        question without an answer gets one that says so, and a summary one that takes
+        it as read: two messages of the user in a row are refused by strict servers.
     """
     system: SystemMessage | None = None
     healed: list[Message] = []
@@ -84,9 +87,11 @@ def _no_result(call: ToolCall) -> ToolMessage:
 
 def _answer_last(healed: list[Message]) -> None:
     last = healed[-1] if healed else None
-    if isinstance(last, UserMessage) and last.mark != "summary":
-        text = Text(text=_NO_ANSWER)
-        healed.append(AssistantMessage(content=(text,), mark="interrupted"))
+    if isinstance(last, UserMessage):
+        is_summary = last.mark == "summary"
+        text = Text(text=_TAKEN if is_summary else _NO_ANSWER)
+        mark: Mark = "summary" if is_summary else "interrupted"
+        healed.append(AssistantMessage(content=(text,), mark=mark))
 
 
 def _says_something(message: UserMessage | AssistantMessage) -> bool:

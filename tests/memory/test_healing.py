@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,11 +126,15 @@ def test_a_question_without_an_answer_gets_one_that_says_so() -> None:
         ] * 2
 
 
-def test_a_summary_needs_no_answer() -> None:
+def test_a_summary_is_taken_as_read() -> None:
+    """It is a message of the user, and another one follows it."""
     summary = UserMessage(content=(Text(text="so far"),), mark="summary")
 
-    assert heal([summary]) == (summary,)
-    assert heal([summary, USER, ANSWER]) == (summary, USER, ANSWER)
+    for history in ([summary], [summary, USER, ANSWER]):
+        _, taken, *rest = heal(history)
+        assert isinstance(taken, AssistantMessage)
+        assert (taken.text, taken.mark) == ("(I go on from there.)", "summary")
+        assert rest == history[1:]
 
 
 def test_the_newest_instructions_come_first_and_alone() -> None:
@@ -161,6 +166,8 @@ DIALECTS: dict[str, Dialect] = {
 def test_every_provider_accepts_a_healed_history(history: tuple[Message, ...]) -> None:
     """S000-82: the next question, behind whatever was left."""
     request = ChatRequest(messages=(*heal(history), NEXT))
+    roles = [each.role for each in request.messages]
+    assert ("user", "user") not in pairwise(roles)
     for protocol, dialect in DIALECTS.items():
         body = json.loads(dialect.encode(request, model="m", stream=True))
         neutral = neutral_messages(body, protocol)
