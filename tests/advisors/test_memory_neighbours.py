@@ -156,7 +156,7 @@ KEEPERS: dict[str, Advisor] = {
 
 @pytest.mark.parametrize("name", KEEPERS)
 def test_nothing_keeps_placeholders_in_place_of_values(name: str) -> None:
-    """Those of two turns are numbered alike, so one value would come back as another."""
+    """Two turns number them alike, so one value would come back as another."""
     model = ScriptedModel()
     agent = Agent(model, advisors=[pii([EMAIL]), KEEPERS[name]], context=ID)
 

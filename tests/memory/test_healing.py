@@ -130,7 +130,8 @@ def test_a_summary_is_taken_as_read() -> None:
     """It is a message of the user, and another one follows it."""
     summary = UserMessage(content=(Text(text="so far"),), mark="summary")
 
-    for history in ([summary], [summary, USER, ANSWER]):
+    histories: list[list[Message]] = [[summary], [summary, USER, ANSWER]]
+    for history in histories:
         _, taken, *rest = heal(history)
         assert isinstance(taken, AssistantMessage)
         assert (taken.text, taken.mark) == ("(I go on from there.)", "summary")

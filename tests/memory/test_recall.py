@@ -115,9 +115,10 @@ def test_a_window_that_cuts_anywhere_is_mended() -> None:
 
 @pytest.mark.parametrize("left", [0, 1, 2])
 def test_no_window_cuts_the_turn_that_is_asked_now(left: int) -> None:
-    """Acceptance 57: a prompt without its question, or with half a round, is no turn."""
+    """Acceptance 57: without its question, or with half a round, it is no turn."""
     call = ToolCall(id="x", name="f")
-    turn = [NOW, AssistantMessage.of(call), ToolMessage.of("r", call=call)]
+    result = ToolMessage.of("r", call=call)
+    turn: list[Message] = [NOW, AssistantMessage.of(call), result]
 
     def last(messages: tuple[Message, ...]) -> tuple[Message, ...]:
         return messages[len(messages) - left :]
