@@ -55,7 +55,7 @@ def memory(
     behind is mended for the model, and never in the store; see `rxagent.memory.heal`.
 
     Outside the tool loop it stores a turn at a time.  Inside, each round: a turn that
-    breaks off keeps the rounds that it had.
+    breaks off keeps the rounds that it had, with their results.
 
     Turns that run at once on one conversation lose nothing.  Each is written behind
     what is there when it ends, so they stand in the order of their ends.
@@ -73,11 +73,12 @@ def memory(
             is the id in the store.
 
     Returns:
-        An advisor.  A blocked turn is not stored, nor what was retracted.  Without an
-        id the error is a `MissingContextError`, and right of `pii` it is an
-        `AdvisorError`.  If loading fails, that is the error;
-        if storing does, too, in place of `Finished`.  A turn that is left is stored in
-        the background, as ``on_failure`` says; if that fails it is logged.
+        An advisor.  A blocked turn is not stored, nor what was retracted, nor what a
+        guard has stopped, unless that stands left of it and decides at the end.
+        Without an id the error is a `MissingContextError`, and right of `pii` it is an
+        `AdvisorError`.  If loading fails, that is the error; if storing does, too, in
+        place of `Finished`.  A turn that is left is stored in the background, as
+        ``on_failure`` says; if that fails it is logged.
 
     Raises:
         ConfigurationError: If a word is wrong, ``store`` is no store, ``window`` no
@@ -95,7 +96,9 @@ def memory(
             prompt = asked.messages
             if resumes:  # what came after its question is in the transcript to come
                 prompt = tuple(m for m in prompt if isinstance(m, UserMessage))
-            record = TurnRecord(prompt, keep=keep, on_failure=on_failure)
+            record = TurnRecord(
+                prompt, keep=keep, on_failure=on_failure, in_loop=request.in_loop
+            )
 
             def write(messages: Sequence[Message]) -> Observable[int]:
                 return append_turn(store, conversation, messages)
