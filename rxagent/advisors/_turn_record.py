@@ -91,7 +91,7 @@ class TurnRecord:
         if self._on_failure == "discard":
             return results
         if self._on_failure == "keep_user":
-            return (*self._question(), *results)
+            return results or self._question()  # stored with the first round
         rounds = self._rounds if self._keep == "transcript" else []
         asked = self._asked() if self._keep == "transcript" else self._question()
         # What did not pass is not what the model has to go on from.
