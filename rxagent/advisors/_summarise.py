@@ -25,7 +25,13 @@ from rxagent.memory.healing import heal
 from rxagent.memory.store import ConversationStore, check_store
 from rxagent.memory.summaries import in_place, old_turns, summary_of
 from rxagent.memory.tokens import CountTokens, estimate_tokens
-from rxagent.messages import AssistantMessage, Message, SystemMessage, UserMessage
+from rxagent.messages import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 from rxagent.named import Order, named
 from rxagent.operators import concat_each, just, one_finished, responses
 from rxagent.requests import ChatRequest
@@ -204,15 +210,19 @@ def _with_summary(request: ChatRequest, summed: _Summed) -> ChatRequest:
     if summed.ids.isdisjoint(each.id for each in request.messages):
         return request
     system = [each for each in request.messages if isinstance(each, SystemMessage)]
-    rest = [
-        each
-        for each in request.messages
-        if not isinstance(each, SystemMessage)
-        and each.id not in summed.ids
-        and each.id != summed.message.id
-        and not (isinstance(each, AssistantMessage) and each.mark == "summary")
-    ]
-    return replace(request, messages=(*system, *heal([summed.message]), *rest))
+    summary = heal([summed.message])
+    left_out = summed.ids | {each.id for each in summary}
+    rest: list[Message] = []
+    called = set[str]()
+    for message in request.messages:
+        if isinstance(message, SystemMessage) or message.id in left_out:
+            continue
+        if isinstance(message, AssistantMessage):
+            called |= {call.id for call in message.tool_calls}
+        # A result that came after its call was summed up has nothing to stand behind.
+        if not isinstance(message, ToolMessage) or message.tool_call_id in called:
+            rest.append(message)
+    return replace(request, messages=(*system, *summary, *rest))
 
 
 def _carrying(summed: _Summed | None, usage: Usage) -> Operator[ChatEvent, ChatEvent]:

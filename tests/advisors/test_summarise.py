@@ -15,7 +15,14 @@ from rxagent.agent import Agent
 from rxagent.errors import ConfigurationError, ConflictError, MissingContextError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.memory import Conversation, MemoryStore
-from rxagent.messages import AssistantMessage, Message, Text, UserMessage
+from rxagent.messages import (
+    AssistantMessage,
+    Message,
+    Text,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
@@ -164,6 +171,38 @@ def test_a_summary_may_be_stored_and_later_turns_begin_there(
     assert shown(model.requests[1].messages)[1:] == [TAKEN, *new[2:], "user d"]
     for request in model.requests:
         assert_valid(request.messages)
+
+
+def test_what_healing_put_in_is_summed_up_with_its_turn() -> None:
+    """Inside the loop, where each round reads the history and heals it again."""
+    store = MemoryStore()
+    broken = [UserMessage.of("a"), AssistantMessage.of(*LOOK.calls)]
+    full(store, [*broken, UserMessage.of("b")])
+    writer, model = ScriptedModel(SUMMARY), ScriptedModel(LOOK, "C")
+    advisors = [
+        tool_loop(),
+        memory(store),
+        summarise(writer, when_tokens=4, keep_turns=1, count=one),
+    ]
+    agent = Agent(model, tools=[look], advisors=advisors, context=ID)
+
+    agent.call("c").run()
+
+    turn = ["user c", "assistant calls look", "tool x!"]
+    assert shown(model.requests[1].messages) == [TOLD, TAKEN, *turn]
+
+
+def test_a_result_that_comes_after_its_call_was_summed_up_is_left_out() -> None:
+    call = ToolCall(id="x", name="look")
+    prompt: list[Message] = [UserMessage.of("a"), AssistantMessage.of(call), *LONG[2:]]
+    model = ScriptedModel("C", "D")
+    agent = Agent(model, advisors=[summing(ScriptedModel(SUMMARY))])
+    context = dict(agent.call(prompt).run().context)
+    late = ToolMessage.of("r", call=call)
+
+    agent.call([*prompt[:2], late, *prompt[2:]], context=context).run()
+
+    assert shown(model.requests[1].messages) == shown(model.requests[0].messages)
 
 
 def test_without_an_id_a_store_is_of_no_use() -> None:

@@ -186,6 +186,15 @@ def test_healing_twice_heals_once(history: tuple[Message, ...]) -> None:
     assert [each.id for each in heal(healed)] == [each.id for each in healed]
 
 
+@given(HISTORIES)
+def test_what_is_put_in_is_known_again(history: tuple[Message, ...]) -> None:
+    """Such as by a summary that stands for it."""
+    healed = [each.id for each in heal(history)]
+
+    assert healed == [each.id for each in heal(history)]
+    assert len({*healed}) == len(healed)
+
+
 @given(HISTORIES, st.integers(0, 12))
 def test_what_is_healed_is_healthy_where_it_is_cut(
     history: tuple[Message, ...], cut: int
