@@ -176,7 +176,7 @@ def test_a_summary_may_be_stored_and_later_turns_begin_there(
 def test_what_healing_put_in_is_summed_up_with_its_turn() -> None:
     """Inside the loop, where each round reads the history and heals it again."""
     store = MemoryStore()
-    broken = [UserMessage.of("a"), AssistantMessage.of(*LOOK.calls)]
+    broken: list[Message] = [UserMessage.of("a"), AssistantMessage.of(*LOOK.calls)]
     full(store, [*broken, UserMessage.of("b")])
     writer, model = ScriptedModel(SUMMARY), ScriptedModel(LOOK, "C")
     advisors = [
