@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import iscoroutinefunction
 from typing import get_args
 
 from rxagent.errors import ConfigurationError
@@ -27,18 +28,24 @@ def check_choice(name: str, word: object, choices: object) -> None:
         )
 
 
-def check_callable(name: str, given: object) -> None:
+def check_callable(name: str, given: object, *, may_be_async: bool = False) -> None:
     """Refuse what cannot be called, where it is given and not where it is needed.
 
     Args:
         name: Of the option.
         given: A function, or ``None``.
+        may_be_async: Whether what an ``async def`` returns is awaited.
 
     Raises:
         ConfigurationError: If it is anything else.
     """
     if given is not None and not callable(given):
         raise ConfigurationError(f"{name} takes a function, not {given!r}")
+    if iscoroutinefunction(given) and not may_be_async:
+        raise ConfigurationError(
+            f"{name} takes a plain function, and {given!r} is an async one: nobody "
+            "would await what it returns"
+        )
 
 
 def check_has(name: str, given: object, method: str, *, such_as: str) -> None:

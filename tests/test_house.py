@@ -28,6 +28,7 @@ MODULES = {
 CATALOGUES = (
     "rxagent",
     "rxagent.advisors",
+    "rxagent.entities",
     "rxagent.guards",
     "rxagent.integrations.mcp",
     "rxagent.integrations.openapi",
@@ -36,13 +37,16 @@ CATALOGUES = (
     "rxagent.memory",
     "rxagent.models",
     "rxagent.operators",
+    "rxagent.output",
     "rxagent.runtime",
+    "rxagent.search",
     "rxagent.testing",
     "rxagent.tools",
     "rxagent.wire",
 )
 ONE_NAME_A_FILE = (
     "rxagent.advisors",
+    "rxagent.entities",
     "rxagent.guards",
     "rxagent.models",
     "rxagent.operators",
@@ -211,6 +215,7 @@ def test_a_public_name_says_what_it_takes_and_returns(name: str) -> None:
     "name",
     [
         "rxagent.advisors",
+        "rxagent.entities",
         "rxagent.guards",
         "rxagent.integrations.mcp",
         "rxagent.operators",

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import Observable
 
-from rxagent import advisors, guards, models, operators
+from rxagent import advisors, entities, guards, models, operators
 from rxagent.advisors import (
     budget,
     hold_until,
@@ -29,11 +29,14 @@ from rxagent.advisors import (
     schema_tools,
     summarise,
     tool_loop,
+    tool_search,
     trim,
+    validate,
     vector_memory,
 )
 from rxagent.agent import Agent
 from rxagent.chain import before
+from rxagent.entities import elements, entity, fields, partials
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.guards import (
@@ -84,6 +87,7 @@ from rxagent.testing import (
     Reply,
     ScriptedModel,
     assert_advisor_laws,
+    assert_guard_laws,
     assert_operator_laws,
     tool_call,
 )
@@ -105,11 +109,16 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "schema_tools": schema_tools,
     "summarise": lambda: summarise(ScriptedModel(), when_tokens=1_000),
     "tool_loop": tool_loop,
+    "tool_search": tool_search,
     "trim": lambda: trim(1_000),
+    "validate": lambda: validate(check=lambda response: None),
     "vector_memory": lambda: in_conversation(
         vector_memory(MemoryIndex(), LexicalEmbedder())
     ),
 }
+
+# What advisors take, and a prompt that one of them reads.
+TAKEN = {"AnswerCheck", "Ranking", "by_spelling", "resuming"}
 
 
 def in_conversation(advisor: Advisor) -> Advisor:
@@ -142,7 +151,6 @@ GUARDS: Mapping[str, Callable[[], TextGuard | EventGuard]] = {
 SHAPES = {"Channel", "EventGuard", "Match", "Pattern", "Seconds", "TextGuard"}
 CHECKS = {"ask"}  # what guards take
 
-RANKINGS = {"Ranking", "by_spelling"}  # what schema_tools takes
 
 _END = Finished(response=ChatResponse(message=AssistantMessage.of("ab")))
 _EVENTS: tuple[ChatEvent, ...] = (TextDelta(text="a"), TextDelta(text="b"), _END)
@@ -188,6 +196,15 @@ OPERATORS: Mapping[str, Callable[[], _Operator]] = {
 }
 SOURCES = {"just"}  # no operators: they have no source
 
+ENTITIES: Mapping[str, Callable[[], _Operator]] = {
+    "elements": lambda: elements(int),
+    "entity": lambda: entity(list[int]),
+    "fields": fields,
+    "partials": lambda: partials(list[int]),
+}
+_LIST = Finished(response=ChatResponse(message=AssistantMessage.of("[1, 2]")))
+_LIST_EVENTS = (*(TextDelta(text=each) for each in ("[1", ", ", "2]")), _LIST)
+
 # What each model is held to where it can answer: over its own server.
 MODELS = {
     "AnthropicChat": "tests/models/test_anthropic_chat.py",
@@ -214,10 +231,18 @@ def names_of(catalogue: Any) -> set[str]:
 
 
 def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
-    assert names_of(advisors) == set(ADVISORS) | RANKINGS
+    assert names_of(advisors) == set(ADVISORS) | TAKEN
     assert names_of(guards) == set(GUARDS) | SHAPES | CHECKS | {"guard"}
     assert names_of(operators) == set(OPERATORS) | SOURCES
+    assert names_of(entities) == set(ENTITIES) | {"Partial"}
     assert names_of(models) == set(MODELS) | set(EMBEDDERS) | DOORS
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_text_guard_holds_the_laws(name: str) -> None:
+    each = GUARDS[name]()
+    if not isinstance(each, EventGuard):
+        assert_guard_laws(each)
 
 
 @pytest.mark.parametrize("name", ADVISORS)
@@ -341,6 +366,11 @@ def test_a_guard_holds_the_laws_over_any_answer(name: str, reply: Reply) -> None
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_holds_the_laws(name: str) -> None:
     assert_operator_laws(OPERATORS[name](), _EVENTS)
+
+
+@pytest.mark.parametrize("name", ENTITIES)
+def test_an_operator_that_reads_answers_holds_the_laws(name: str) -> None:
+    assert_operator_laws(ENTITIES[name](), _LIST_EVENTS)
 
 
 @pytest.mark.parametrize("name", sorted(set(OPERATORS) - {"one_finished"}))

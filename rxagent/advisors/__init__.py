@@ -9,14 +9,19 @@ from rxagent.advisors._memory_section import MEMORY_NOTE
 from rxagent.advisors._pii import pii
 from rxagent.advisors._prompt_memory import prompt_memory
 from rxagent.advisors._re_reading import RE2, re_reading
+from rxagent.advisors._resuming import resuming
 from rxagent.advisors._safeguard import REFUSAL, safeguard
 from rxagent.advisors._schema_tools import schema_tools
+from rxagent.advisors._search_tool import DISCOVERED_TOOLS
 from rxagent.advisors._summarise import SUMMARY_INSTRUCTIONS, summarise
 from rxagent.advisors._tool_loop import tool_loop
+from rxagent.advisors._tool_search import tool_search
 from rxagent.advisors._trim import trim
+from rxagent.advisors._validate import AnswerCheck, validate
 from rxagent.advisors._vector_memory import MEMORY_TOP_K, vector_memory
 
 __all__ = [
+    "DISCOVERED_TOOLS",
     "MEMORY_NOTE",
     "MEMORY_TOP_K",
     "OVER_BUDGET",
@@ -24,6 +29,7 @@ __all__ = [
     "REFUSAL",
     "SUMMARY_INSTRUCTIONS",
     "TOO_LONG",
+    "AnswerCheck",
     "Ranking",
     "budget",
     "by_spelling",
@@ -33,10 +39,13 @@ __all__ = [
     "pii",
     "prompt_memory",
     "re_reading",
+    "resuming",
     "safeguard",
     "schema_tools",
     "summarise",
     "tool_loop",
+    "tool_search",
     "trim",
+    "validate",
     "vector_memory",
 ]

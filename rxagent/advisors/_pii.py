@@ -51,8 +51,8 @@ def pii(
         timeout_s: How long one search may take, in seconds; more is a `GuardError`.
 
     Returns:
-        An advisor.  Its stream fails with an `AdvisorError` if it stands left of a tool
-        loop that runs.  An error passes as it is, and its text is not restored.
+        An advisor.  A chain in which it stands left of the tool loop is refused.  An
+        error passes as it is, and its text is not restored.
 
     Raises:
         ConfigurationError: If a pattern cannot be used; or without the regex package,
@@ -67,4 +67,6 @@ def pii(
         return just(asked).pipe(inner, restoring(values))
 
     names = ", ".join(each.name for each in rules)
-    return named("pii", around(handle), settings=names, order=Order.IN_LOOP)
+    return named(
+        "pii", around(handle), settings=names, order=Order.IN_LOOP, in_rounds=True
+    )

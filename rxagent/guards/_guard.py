@@ -26,9 +26,9 @@ def guard(
 
     ::
 
-        --q-------------|
-        [ guard(first, second) ]          first sees the raw piece, second what it lets
-        ----a--b-----(c,F)|               out; c was held, and leaves before F
+        --q|
+        [ guard(first, second) ]          the rest answers --a--b--c--(F,|)
+        ----a--b-----(c,F,|)              first sees it raw; second holds c to the end
 
     A text guard sees the texts of each model's answer, as they come: its state is fresh
     for each, also for each round of a tool loop, and it is flushed before
