@@ -36,6 +36,7 @@ CATALOGUES = (
     "rxagent.memory",
     "rxagent.models",
     "rxagent.operators",
+    "rxagent.retrieval",
     "rxagent.runtime",
     "rxagent.testing",
     "rxagent.tools",
