@@ -18,6 +18,7 @@ class Order(IntEnum):
     AUDIT = FIRST + 100
     GUARD = FIRST + 150
     MEMORY = FIRST + 200
+    CACHE = FIRST + 250
     TOOL_LOOP = FIRST + 300
     IN_LOOP = FIRST + 400
     DEFAULT = 0

@@ -59,6 +59,7 @@ class ChatResponse:
         transcript: Every message that this turn added, tool rounds included.
         blocked_by: The advisor that answered in the model's place.
         limit: The limit that ended the turn, if one did.
+        cached: Whether a cache has answered, and no model was asked.
         snapshot: The turn that waits, if it is paused.
         offered: The tools that the model could call, whoever added them; ``None`` if
             nothing says it.
@@ -74,6 +75,7 @@ class ChatResponse:
     transcript: tuple[Message, ...] = ()
     blocked_by: str | None = None
     limit: Limit | None = None
+    cached: bool = False
     snapshot: Snapshot | None = field(default=None, repr=False)
     offered: tuple[ToolSpec, ...] | None = field(
         default=None, repr=False, compare=False

@@ -256,6 +256,7 @@ def test_the_bands_are_in_the_documented_order() -> None:
         Order.AUDIT,
         Order.GUARD,
         Order.MEMORY,
+        Order.CACHE,
         Order.TOOL_LOOP,
         Order.IN_LOOP,
         Order.DEFAULT,

@@ -28,6 +28,7 @@ MODULES = {
 CATALOGUES = (
     "rxagent",
     "rxagent.advisors",
+    "rxagent.caching",
     "rxagent.guards",
     "rxagent.integrations.mcp",
     "rxagent.integrations.openapi",

@@ -2,6 +2,7 @@
 
 from rxagent.advisors._budget import OVER_BUDGET, TOO_LONG, budget
 from rxagent.advisors._by_spelling import Ranking, by_spelling
+from rxagent.advisors._exact_cache import exact_cache
 from rxagent.advisors._hold_until import hold_until
 from rxagent.advisors._log import log
 from rxagent.advisors._memory import memory
@@ -27,6 +28,7 @@ __all__ = [
     "Ranking",
     "budget",
     "by_spelling",
+    "exact_cache",
     "hold_until",
     "log",
     "memory",

@@ -71,7 +71,7 @@ def load_answer(data: str | bytes) -> KeptAnswer:
         whole = json.loads(data)
         [message] = load_messages(json.dumps([whole["message"]]))
         if not isinstance(message, AssistantMessage):
-            raise HistoryError("message", f"is one of role {message.role!r}")  # noqa: TRY301
+            raise HistoryError("message", f"is one of role {message.role!r}")
         return KeptAnswer(
             message=message,
             delivered=tuple(

@@ -15,8 +15,8 @@ class AnswerStore(Protocol):
     """Where answers are kept, each under a key, up to a number of them.
 
     Every method returns a cold observable that emits once: calling it does nothing, and
-    each subscription does its work.  A failure is the error of the stream.  Time is that
-    of the subscription's scheduler.
+    each subscription does its work.  A failure is the error of the stream.  Time is
+    that of the subscription's scheduler.
 
     `rxagent.testing.assert_answer_store_contract` checks all this.
     """
