@@ -12,6 +12,7 @@ from rxagent.advisors._prompt_memory import prompt_memory
 from rxagent.advisors._re_reading import RE2, re_reading
 from rxagent.advisors._safeguard import REFUSAL, safeguard
 from rxagent.advisors._schema_tools import schema_tools
+from rxagent.advisors._semantic_cache import semantic_cache
 from rxagent.advisors._summarise import SUMMARY_INSTRUCTIONS, summarise
 from rxagent.advisors._tool_loop import tool_loop
 from rxagent.advisors._trim import trim
@@ -37,6 +38,7 @@ __all__ = [
     "re_reading",
     "safeguard",
     "schema_tools",
+    "semantic_cache",
     "summarise",
     "tool_loop",
     "trim",

@@ -147,9 +147,7 @@ class _Seat(abc.DisposableBase, Generic[T, E]):
         """Get what somebody else has asked for, or ask alone."""
 
         def go_on() -> None:
-            source = (
-                self._lead(_ignored) if landed is None else self._follow(landed)
-            )
+            source = self._lead(_ignored) if landed is None else self._follow(landed)
             slot = SingleAssignmentDisposable()
             self._stream.disposable = slot
             if not self._stream.is_disposed:

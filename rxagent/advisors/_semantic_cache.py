@@ -1,19 +1,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.advisors._caching import caching
-from rxagent.caching import AnswerStore, KeptAnswer, same_facts
+from rxagent.caching import AnswerStore, KeptAnswer, QuestionIndex, same_facts
 from rxagent.caching.fingerprint import Fingerprint, KeyOf
 from rxagent.caching.sameness import Same
 from rxagent.choices import check_callable
 from rxagent.errors import ConfigurationError
 from rxagent.named import Order, name_of, named
 from rxagent.operators import concat_each, just
-from rxagent.retrieval import Document, DocumentIndex, Field, Query
+from rxagent.retrieval import Document, Field, Query
 from rxagent.tools.rules import check_seconds
 from rxagent.types import Advisor
 
@@ -23,7 +24,7 @@ _CANDIDATES = 8  # close ones may differ in a number from what is asked, all of 
 
 def semantic_cache(
     store: AnswerStore,
-    index: DocumentIndex,
+    index: QuestionIndex,
     *,
     namespace: str,
     threshold: float = 0.95,
@@ -52,8 +53,8 @@ def semantic_cache(
 
     Args:
         store: Where answers are kept.  Words of people are in it.
-        index: Finds questions by their meaning; they stand in it as they were asked.
-            Its scores must be cosines.
+        index: Finds questions by their meaning, as `MemoryDocuments` does with an
+            embedder; they stand in it as they were asked.
         namespace: As of `exact_cache`.
         threshold: Least cosine of two questions with one answer, above 0 and up to 1.
             It depends on the embedder; measure it with questions of your own.
@@ -80,33 +81,32 @@ def semantic_cache(
         )
 
     def look(asked: Fingerprint) -> Observable[KeptAnswer | None]:
+        question = asked.question
+
         def or_close(found: KeptAnswer | None) -> Observable[KeptAnswer | None]:
-            if found is not None or asked.question is None:
+            if found is not None or question is None:
                 return just(found)
             wanted = Field(_SURROUNDINGS) == asked.surroundings
-            query = Query(text=asked.question, top_k=_CANDIDATES, filter=wanted)
-            return index.search(query).pipe(concat_each(first_of(asked.question)))
+            query = Query(text=question, top_k=_CANDIDATES, filter=wanted)
+
+            def closest(documents: Sequence[Document]) -> Observable[KeptAnswer | None]:
+                for each in documents:
+                    score = 0 if each.score is None else each.score
+                    if score >= threshold and check(question, each.text):
+                        answer = store.get(each.id)
+                        return answer.pipe(concat_each(partial(or_forget, each.id)))
+                return just(None)
+
+            return index.by_vector(query).pipe(concat_each(closest))
 
         return store.get(asked.key).pipe(concat_each(or_close))
 
-    def first_of(question: str) -> _Choose:
-        def answer(found: Sequence[Document]) -> Observable[KeptAnswer | None]:
-            for each in found:
-                close = each.score is not None and each.score >= threshold
-                if close and check(question, each.text):
-                    return store.get(each.id).pipe(concat_each(known(each)))
-            return just(None)
-
-        def known(document: Document) -> _OrForget:
-            def or_forget(found: KeptAnswer | None) -> Observable[KeptAnswer | None]:
-                if found is not None:
-                    return just(found)
-                gone = index.delete([document.id])  # its time was over
-                return gone.pipe(ops.map(lambda _: None))
-
-            return or_forget
-
-        return answer
+    def or_forget(
+        question: str, found: KeptAnswer | None
+    ) -> Observable[KeptAnswer | None]:
+        if found is not None:
+            return just(found)
+        return index.delete([question]).pipe(ops.map(lambda _: None))  # it is too old
 
     def keep(asked: Fingerprint, answer: KeptAnswer) -> Observable[object]:
         def note(gone: Sequence[str]) -> Observable[object]:

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias
 
 __all__ = ["Same", "same_facts"]
 
 Same: TypeAlias = Callable[[str, str], bool]
-"""Takes what is asked and what was asked before: whether one answer is good for both."""
+"""Takes what is asked and what was asked before: whether one answer is for both."""
 
 _WORD = re.compile(r"\w+(?:['’.,:]\w+)*")
 # A sign between two letters, as in "and/or" and "follow-up", is a matter of spelling.
 _SIGN = re.compile(r"(?<![^\W\d_])[-−/]|[-−/](?![^\W\d_])|[+*=<>^%×÷±≠≤≥€$£¥#@&]")
 _STARTS_SENTENCE = re.compile(r"(?:^|[.?!:;¿¡\n])[\s\"'“„«(]*$")
-_NOT_LATIN = re.compile("[不没沒無无未]|ない|ません|않|없")
-_NOT = frozenset(
-    # English, German, French, Spanish, Italian, Portuguese, Dutch, Russian
-    "no not never none nobody nothing neither nor without cannot except unless "
-    "nicht nichts kein keine keinen keinem keiner nie niemals ohne weder ausser außer "
-    "ne pas jamais sans aucun aucune rien sauf "
-    "nunca sin jamás ningún ninguno ninguna nada "
-    "non mai senza nessun nessuno nessuna niente "
-    "não sem nenhum nenhuma "
-    "niet geen nooit zonder "
-    "не нет без никогда ничего".split()
+_NEGATION = re.compile(
+    r"""
+    \b (?: no | not | never | none | nobody | nothing | neither | nor | without | cannot
+    | except | unless
+    | nicht | nichts | kein(?:e[mnrs]?)? | nie | niemals | ohne | weder | außer
+    | ne | pas | jamais | sans | aucune? | rien | sauf
+    | nunca | sin | jamás | ning[uú]n[oa]? | nada
+    | non | mai | senza | nessun[oa]? | niente
+    | não | sem | nenhuma?
+    | niet | geen | nooit | zonder
+    | не | нет | без | никогда | ничего ) \b
+    | n['’]t\b | \bn['’](?=\w)
+    | [不没沒無无未] | ない | ません | 않 | 없
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 
@@ -52,7 +56,7 @@ def same_facts(asked: str, known: str) -> bool:
     words, others = _words(asked), _words(known)
     return (
         _amounts(asked) == _amounts(known)
-        and _negations(asked) == _negations(known)
+        and len(_NEGATION.findall(asked)) == len(_NEGATION.findall(known))
         and [each for each in words if each in others]
         == [each for each in others if each in words]
         and not any(words[each] for each in words.keys() - others.keys())
@@ -77,17 +81,6 @@ def _words(text: str) -> dict[str, bool]:
         folded = word.casefold()
         words[folded] = words.get(folded, False) or is_name
     return words
-
-
-def _negations(text: str) -> int:
-    return sum(map(len, (list(_negated(text)), _NOT_LATIN.findall(text))))
-
-
-def _negated(text: str) -> Iterator[str]:
-    for match in _WORD.finditer(text):
-        word = match[0].casefold().replace("’", "'")
-        if word in _NOT or word.endswith("n't") or word.startswith("n'"):
-            yield word
 
 
 def _digit(word: str) -> bool:

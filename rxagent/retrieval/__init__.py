@@ -1,6 +1,8 @@
 """Retrieval: documents, filters over what is known of them, and where they are."""
 
+from rxagent.retrieval._memory_documents import MemoryDocuments
 from rxagent.retrieval.document import Document, Metadata
+from rxagent.retrieval.filter_text import Bound, parse_filter
 from rxagent.retrieval.filters import (
     AllOf,
     AnyOf,
@@ -11,6 +13,7 @@ from rxagent.retrieval.filters import (
     Listed,
     Null,
 )
+from rxagent.retrieval.fusion import fused, hybrid
 from rxagent.retrieval.index import DocumentIndex
 from rxagent.retrieval.matching import matches
 from rxagent.retrieval.query import Query, Retriever, within
@@ -19,6 +22,7 @@ from rxagent.retrieval.scalars import MetadataValue, Scalar
 __all__ = [
     "AllOf",
     "AnyOf",
+    "Bound",
     "Compared",
     "Comparison",
     "Document",
@@ -26,12 +30,16 @@ __all__ = [
     "Field",
     "Filter",
     "Listed",
+    "MemoryDocuments",
     "Metadata",
     "MetadataValue",
     "Null",
     "Query",
     "Retriever",
     "Scalar",
+    "fused",
+    "hybrid",
     "matches",
+    "parse_filter",
     "within",
 ]

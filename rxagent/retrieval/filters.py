@@ -44,17 +44,13 @@ class _Combined:
 
     __slots__ = ()
 
-    def __and__(self, other: Filter) -> AllOf:
+    def __and__(self, other: Filter) -> Filter:
         """Both."""
-        return AllOf(
-            parts=(*_parts(cast("Filter", self), AllOf), *_parts(other, AllOf))
-        )
+        return AllOf.joined((cast("Filter", self), other))
 
-    def __or__(self, other: Filter) -> AnyOf:
+    def __or__(self, other: Filter) -> Filter:
         """Either or both."""
-        return AnyOf(
-            parts=(*_parts(cast("Filter", self), AnyOf), *_parts(other, AnyOf))
-        )
+        return AnyOf.joined((cast("Filter", self), other))
 
     def __bool__(self) -> NoReturn:
         """Refuse ``and``, ``or`` and ``1 < x < 2``, which would drop a part."""
@@ -125,6 +121,12 @@ class AllOf(_Combined):
 
     parts: tuple[Filter, ...]
 
+    @classmethod
+    def joined(cls, filters: Iterable[Filter]) -> Filter:
+        """One filter of several; of one alone, that one."""
+        parts = _flat(filters, cls)
+        return parts[0] if len(parts) == 1 else cls(parts=parts)
+
     def __invert__(self) -> AnyOf:
         """The opposite: some part's opposite matches."""
         return AnyOf(parts=tuple(~each for each in self.parts))
@@ -135,6 +137,12 @@ class AnyOf(_Combined):
     """At least one of the parts matches."""
 
     parts: tuple[Filter, ...]
+
+    @classmethod
+    def joined(cls, filters: Iterable[Filter]) -> Filter:
+        """One filter of several; of one alone, that one."""
+        parts = _flat(filters, cls)
+        return parts[0] if len(parts) == 1 else cls(parts=parts)
 
     def __invert__(self) -> AllOf:
         """The opposite: every part's opposite matches."""
@@ -198,8 +206,13 @@ class Field:
         return ~self.is_null()
 
 
-def _parts(joined: Filter, kind: type[AllOf | AnyOf]) -> tuple[Filter, ...]:
-    return joined.parts if isinstance(joined, kind) else (joined,)
+def _flat(filters: Iterable[Filter], kind: type[AllOf | AnyOf]) -> tuple[Filter, ...]:
+    """The filters, with the parts of those that are of ``kind`` in their place."""
+    return tuple(
+        part
+        for each in filters
+        for part in (each.parts if isinstance(each, kind) else (each,))
+    )
 
 
 def _check(field: str, values: Iterable[object]) -> None:

@@ -610,9 +610,8 @@ def test_those_who_wait_on_other_loops_go_on_there() -> None:
         def there() -> list[str]:
             return asyncio.run(here())
 
-        return await asyncio.gather(
-            here(), asyncio.to_thread(there), asyncio.to_thread(there)
-        )
+        others = asyncio.to_thread(there), asyncio.to_thread(there)
+        return [*await asyncio.gather(here(), *others)]
 
     assert asyncio.run(everywhere()) == [["yes"] * 5] * 3
     assert len(model.requests) == 1
@@ -668,5 +667,5 @@ def test_it_shows_its_settings_and_nothing_that_was_said() -> None:
 
 def test_a_wrong_option_is_refused_at_once() -> None:
     for wrong in ({"ttl_s": 0}, {"key": "tenant"}):
-        with pytest.raises(ValueError, match="ttl_s|key"):
+        with pytest.raises(ValueError, match=r"ttl_s|key"):
             cache(**wrong)
