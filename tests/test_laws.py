@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
+import reactivex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import Observable
@@ -19,6 +20,7 @@ from reactivex import Observable
 from rxagent import advisors, guards, models, operators
 from rxagent.advisors import (
     budget,
+    exact_cache,
     hold_until,
     log,
     memory,
@@ -27,12 +29,14 @@ from rxagent.advisors import (
     re_reading,
     safeguard,
     schema_tools,
+    semantic_cache,
     summarise,
     tool_loop,
     trim,
     vector_memory,
 )
 from rxagent.agent import Agent
+from rxagent.caching import MemoryAnswers
 from rxagent.chain import before
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
@@ -79,6 +83,7 @@ from rxagent.operators import (
 )
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, FinishReason
+from rxagent.retrieval import MemoryDocuments
 from rxagent.runtime import Flow
 from rxagent.testing import (
     Reply,
@@ -100,9 +105,15 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "prompt_memory": lambda: in_conversation(prompt_memory(MemoryStore())),
     "budget": lambda: budget(max_tokens=1, count=lambda asked: asked.text.count("l")),
     "pii": lambda: pii("hello"),
+    "exact_cache": lambda: anew(lambda: exact_cache(MemoryAnswers(), namespace="law")),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
+    "semantic_cache": lambda: anew(
+        lambda: semantic_cache(
+            MemoryAnswers(), MemoryDocuments(LexicalEmbedder()), namespace="law"
+        )
+    ),
     "summarise": lambda: summarise(ScriptedModel(), when_tokens=1_000),
     "tool_loop": tool_loop,
     "trim": lambda: trim(1_000),
@@ -119,6 +130,11 @@ def in_conversation(advisor: Advisor) -> Advisor:
         return replace(request, context=request.context.set(CONVERSATION_ID, "law"))
 
     return lambda inner: before(named)(advisor(inner))
+
+
+def anew(make: Callable[[], Advisor]) -> Advisor:
+    """One that has seen nothing yet for each turn, of those that are to remember."""
+    return lambda inner: lambda asked: reactivex.defer(lambda _: make()(inner)(asked))
 
 
 GUARDS: Mapping[str, Callable[[], TextGuard | EventGuard]] = {

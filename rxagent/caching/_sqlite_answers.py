@@ -115,7 +115,8 @@ class SqliteAnswers:
                     (key, dump_answer(answer), until_s),
                 )
                 gone = database.execute(
-                    "DELETE FROM answers WHERE until_s <= ? RETURNING key", (now_s,)
+                    "DELETE FROM answers WHERE until_s <= ? AND key <> ? RETURNING key",
+                    (now_s, key),
                 ).fetchall()
                 gone += database.execute(
                     "DELETE FROM answers WHERE key IN (SELECT key FROM answers "

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 import reactivex
@@ -46,14 +47,14 @@ from rxagent.usage import Usage
 TENANT = Key("tenant", str)
 
 
-def cache(store: AnswerStore | None = None, **options: object) -> Advisor:
-    known: dict[str, object] = {"namespace": "test", **options}
-    return exact_cache(store or MemoryAnswers(), **known)  # type: ignore[arg-type]
+def cache(store: AnswerStore | None = None, **options: Any) -> Advisor:
+    known: dict[str, Any] = {"namespace": "test", **options}
+    return exact_cache(store or MemoryAnswers(), **known)
 
 
-def ask(text: str = "hello", **more: object) -> ChatRequest:
-    known: dict[str, object] = {"messages": (UserMessage.of(text),), **more}
-    return ChatRequest(**known)  # type: ignore[arg-type]
+def ask(text: str = "hello", **more: Any) -> ChatRequest:
+    known: dict[str, Any] = {"messages": (UserMessage.of(text),), **more}
+    return ChatRequest(**known)
 
 
 def answers(exchange: Exchange, *requests: ChatRequest) -> list[list[ChatEvent]]:
@@ -465,7 +466,7 @@ class Asked:
         return said(self.events)
 
 
-def asking(model: Exchange, store: AnswerStore | None = None, **more: object) -> Asking:
+def asking(model: Exchange, store: AnswerStore | None = None, **more: Any) -> Asking:
     return Asking(exchange=cache(store, **more)(model), clock=TestScheduler())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import reactivex
@@ -42,13 +43,13 @@ HOW, ALSO = "How do I reset my password?", "how can I reset my password"
 def cache(
     store: AnswerStore | None = None,
     index: QuestionIndex | None = None,
-    **options: object,
+    **options: Any,
 ) -> Advisor:
-    known: dict[str, object] = {"namespace": "test", "threshold": 0.7, **options}
+    known: dict[str, Any] = {"namespace": "test", "threshold": 0.7, **options}
     return semantic_cache(
         store or MemoryAnswers(),
         index or MemoryDocuments(LexicalEmbedder()),
-        **known,  # type: ignore[arg-type]
+        **known,
     )
 
 
@@ -94,7 +95,7 @@ def test_two_and_two_is_not_two_and_three() -> None:
     def alike(texts: Sequence[str]) -> Observable[tuple[tuple[float, ...], ...]]:
         return just(tuple((1.0, 0.0) for _ in texts))
 
-    def exchange(**options: object) -> Exchange:
+    def exchange(**options: Any) -> Exchange:
         index = MemoryDocuments(alike)
         return cache(index=index, threshold=1.0, **options)(counting())
 
@@ -259,7 +260,7 @@ def test_it_shows_its_settings_and_nothing_that_was_said() -> None:
 
 
 def test_a_wrong_option_is_refused_at_once() -> None:
-    wrong: list[Mapping[str, object]] = [
+    wrong: list[Mapping[str, Any]] = [
         {"threshold": 0},
         {"threshold": 1.1},
         {"ttl_s": -1},
