@@ -81,25 +81,24 @@ def semantic_cache(
         )
 
     def look(asked: Fingerprint) -> Observable[KeptAnswer | None]:
-        question = asked.question
-
         def or_close(found: KeptAnswer | None) -> Observable[KeptAnswer | None]:
-            if found is not None or question is None:
+            if found is not None or asked.question is None:
                 return just(found)
             wanted = Field(_SURROUNDINGS) == asked.surroundings
-            query = Query(text=question, top_k=_CANDIDATES, filter=wanted)
-
-            def closest(documents: Sequence[Document]) -> Observable[KeptAnswer | None]:
-                for each in documents:
-                    score = 0 if each.score is None else each.score
-                    if score >= threshold and check(question, each.text):
-                        answer = store.get(each.id)
-                        return answer.pipe(concat_each(partial(or_forget, each.id)))
-                return just(None)
-
-            return index.by_vector(query).pipe(concat_each(closest))
+            query = Query(text=asked.question, top_k=_CANDIDATES, filter=wanted)
+            first = partial(first_good, asked.question)
+            return index.by_vector(query).pipe(concat_each(first))
 
         return store.get(asked.key).pipe(concat_each(or_close))
+
+    def first_good(
+        question: str, documents: Sequence[Document]
+    ) -> Observable[KeptAnswer | None]:
+        for each in documents:
+            score = 0 if each.score is None else each.score
+            if score >= threshold and check(question, each.text):
+                return store.get(each.id).pipe(concat_each(partial(or_forget, each.id)))
+        return just(None)
 
     def or_forget(
         question: str, found: KeptAnswer | None

@@ -667,6 +667,7 @@ def test_it_shows_its_settings_and_nothing_that_was_said() -> None:
 
 
 def test_a_wrong_option_is_refused_at_once() -> None:
-    for wrong in ({"ttl_s": 0}, {"key": "tenant"}):
+    wrongs: list[dict[str, Any]] = [{"ttl_s": 0}, {"key": "tenant"}]
+    for wrong in wrongs:
         with pytest.raises(ValueError, match=r"ttl_s|key"):
             cache(**wrong)
