@@ -213,6 +213,7 @@ MODELS = {
     "OpenAIChat": "tests/models/test_openai_chat.py",
     "OpenAIResponses": "tests/models/test_openai_responses.py",
 }
+HERE = {"LocalEmbeddings": "tests/models/test_local_embeddings.py"}  # no server
 DOORS = {"Provider", "Vendor", "model"}  # how one gets at them
 
 REPLIES = st.builds(
@@ -233,7 +234,7 @@ def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
     assert names_of(advisors) == set(ADVISORS) | RANKINGS
     assert names_of(guards) == set(GUARDS) | SHAPES | CHECKS | {"guard"}
     assert names_of(operators) == set(OPERATORS) | SOURCES
-    assert names_of(models) == set(MODELS) | set(EMBEDDERS) | DOORS
+    assert names_of(models) == set(MODELS) | set(EMBEDDERS) | set(HERE) | DOORS
 
 
 @pytest.mark.parametrize("name", ADVISORS)

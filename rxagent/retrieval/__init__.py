@@ -1,6 +1,7 @@
 """Retrieval: documents, filters over what is known of them, and where they are."""
 
 from rxagent.retrieval._memory_documents import MemoryDocuments
+from rxagent.retrieval._sqlite_documents import SqliteDocuments
 from rxagent.retrieval.document import Document, Metadata
 from rxagent.retrieval.filter_text import Bound, parse_filter
 from rxagent.retrieval.filters import (
@@ -37,6 +38,7 @@ __all__ = [
     "Query",
     "Retriever",
     "Scalar",
+    "SqliteDocuments",
     "fused",
     "hybrid",
     "matches",
