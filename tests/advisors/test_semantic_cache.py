@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,14 +17,21 @@ from reactivex.testing import TestScheduler
 
 from rxagent import Agent, Context
 from rxagent.advisors import semantic_cache
-from rxagent.caching import AnswerStore, MemoryAnswers, QuestionIndex
+from rxagent.caching import AnswerStore, MemoryAnswers, QuestionIndex, SqliteAnswers
 from rxagent.errors import RetrievalError
 from rxagent.memory import LexicalEmbedder
 from rxagent.messages import AssistantMessage, Image, SystemMessage, UserMessage
+from rxagent.models import LocalEmbeddings
 from rxagent.operators import just
 from rxagent.requests import ChatRequest, Origin
 from rxagent.responses import ChatResponse
-from rxagent.retrieval import Document, Filter, MemoryDocuments, Query
+from rxagent.retrieval import (
+    Document,
+    Filter,
+    MemoryDocuments,
+    Query,
+    SqliteDocuments,
+)
 from rxagent.testing import ScriptedModel
 from rxagent.types import Advisor, Exchange
 from rxagent.usage import Usage
@@ -277,3 +285,47 @@ def test_it_works_in_an_agent_behind_instructions() -> None:
     agent = Agent(counting(), system="Be brief.", advisors=[cache()])
     texts = [agent.call(each).run().text for each in (HOW, ALSO, "Who are you?")]
     assert texts == ["1", "1", "2"]
+
+
+def test_questions_and_answers_outlive_the_process(tmp_path: Path) -> None:
+    cached: list[bool] = []
+    for text in (HOW, ALSO):
+        with (
+            SqliteAnswers(tmp_path / "answers.db") as store,
+            SqliteDocuments(
+                tmp_path / "questions.db", embedder=LexicalEmbedder()
+            ) as index,
+        ):
+            agent = Agent(ScriptedModel("So."), advisors=[cache(store, index)])
+            cached.append(agent.call(text).run().cached)
+    assert cached == [False, True]
+
+
+CLOSE = [
+    (HOW, "How can I reset my password?"),
+    ("What's the weather in Oslo today?", "How is the weather in Oslo today?"),
+]
+FAR = [
+    ("Is aspirin safe for dogs?", "Is aspirin not safe for dogs?"),
+    ("Ibuprofen with alcohol?", "Ibuprofen without alcohol?"),
+    ("from Paris to London by train", "from London to Paris by train"),
+    ("What is 2+2?", "What is 2+3?"),
+    ("How do I enable logging?", "How do I disable logging?"),
+    ("what is the capital of france", "what is the capital of germany"),
+]
+
+
+def test_with_a_real_embedder_the_defaults_tell_questions_apart() -> None:
+    """Three of those far apart are closer to it than those that are the same."""
+    index = MemoryDocuments(LocalEmbeddings())
+    store = MemoryAnswers()
+    advisor = semantic_cache(store, index, namespace="real")
+    agent = Agent(counting(), advisors=[advisor])
+
+    def is_cached(text: str) -> bool:
+        return agent.call(text).run().cached
+
+    for known, _ in CLOSE + FAR:
+        assert not is_cached(known)
+    assert [is_cached(asked) for _, asked in CLOSE] == [True] * len(CLOSE)
+    assert [is_cached(asked) for _, asked in FAR] == [False] * len(FAR)
