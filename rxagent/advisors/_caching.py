@@ -57,8 +57,8 @@ def caching(
             asked = fingerprint(request, namespace=namespace, key=key or context_of)
         except RequestError as error:
             _log.warning(
-                "a request passes the cache by: %s; name what shapes the answer with "
-                "key=...",
+                "a request passes the cache by: %s; of its context, name what shapes "
+                "the answer with key=...",
                 error,
             )
             return just(request).pipe(inner)

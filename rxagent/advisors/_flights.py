@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import threading
 from collections.abc import Callable
@@ -118,6 +119,7 @@ class _Seat(abc.DisposableBase, Generic[T, E]):
         self._scheduler = scheduler
         self.own: abc.SchedulerBase | None = None
         """Where one who has waited goes on."""
+        self._variables = contextvars.copy_context()
         self._lock = threading.Lock()
         self._leads = False
         self._is_left = False
@@ -162,19 +164,22 @@ class _Seat(abc.DisposableBase, Generic[T, E]):
         with self._lock:
             self._is_left = True
         self._stream.dispose()
-        if self._no_longer_leads():
-            self._flights.hand_on(self.key)
-        else:
+        if not self._hand_on():
             self._flights.leave(self)
 
     def _failed(self, error: Exception) -> None:
-        if self._no_longer_leads():
-            self._flights.hand_on(self.key)
+        self._hand_on()
         self._observer.on_error(error)
 
     def _completed(self) -> None:
         self._land(None)
         self._observer.on_completed()
+
+    def _hand_on(self) -> bool:
+        led = self._no_longer_leads()
+        if led:
+            self._flights.hand_on(self.key)
+        return led
 
     def _land(self, landed: T | None) -> None:
         if self._no_longer_leads():
@@ -188,7 +193,7 @@ class _Seat(abc.DisposableBase, Generic[T, E]):
 
     def _soon(self, act: Callable[[], None]) -> bool:
         def run(_: abc.SchedulerBase, __: object = None) -> None:
-            act()
+            self._variables.run(act)  # not in those of whoever has led
 
         try:
             assert self.own is not None, "it has never waited"

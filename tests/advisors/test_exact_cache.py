@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +15,14 @@ import reactivex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import Observable
+from reactivex import operators as ops
 from reactivex.testing import TestScheduler
 
 from rxagent import Agent, Context, Key, before, tool
 from rxagent.advisors import exact_cache, memory, safeguard, tool_loop
 from rxagent.caching import AnswerStore, KeptAnswer, MemoryAnswers
-from rxagent.errors import StoreError
+from rxagent.decisions import Approve
+from rxagent.errors import StoreError, StreamCancelledError
 from rxagent.events import (
     ChatEvent,
     Finished,
@@ -40,6 +44,7 @@ from rxagent.messages import (
 from rxagent.operators import just
 from rxagent.requests import ChatOptions, ChatRequest, Origin, ToolSpec
 from rxagent.responses import ChatResponse, FinishReason
+from rxagent.runtime import LoopScheduler
 from rxagent.testing import Reply, ScriptedModel, assert_grammar, tool_call
 from rxagent.types import Advisor, Exchange
 from rxagent.usage import Usage
@@ -358,6 +363,26 @@ def test_tools_keeps_such_a_turn_and_replays_its_answer_alone() -> None:
     assert end(events).transcript == (end(events).message,)
 
 
+def test_a_turn_that_is_resumed_passes_by() -> None:
+    """Its request is that of the turn that has paused."""
+    model = ScriptedModel(
+        Reply(calls=(tool_call("weather"),)),
+        "Sun.",
+        Reply(calls=(tool_call("weather"),)),
+    )
+    loop = tool_loop(needs_approval=True)
+    everybody = cache(key=lambda _: None, tools=True)
+    agent = Agent(model, tools=[weather], advisors=[everybody, loop])
+
+    paused = agent.call("How is it?").run()
+    assert paused.snapshot is not None
+    approve = {each: Approve() for each in paused.snapshot.pending}
+    events = list(agent.resume(paused.snapshot, approve))
+
+    assert said(events) == "Sun."
+    assert agent.call("How is it?").run().finish_reason == "paused"
+
+
 def test_right_of_the_loop_it_keeps_requests_and_the_tools_run() -> None:
     """A call is decided anew; the answer to its result is looked up."""
     calls = tuple(replace(tool_call("weather"), id="c1") for _ in range(1))
@@ -444,6 +469,7 @@ class Asked:
         self.events: list[ChatEvent] = []
         self.errors: list[Exception] = []
         self.ended_at: float | None = None
+        self.on_end: Callable[[], None] = lambda: None
 
     def subscribe(self, source: Observable[ChatEvent]) -> None:
         self.left = source.subscribe(
@@ -456,6 +482,7 @@ class Asked:
 
     def ended(self) -> None:
         self.ended_at = self.clock.clock
+        self.on_end()
 
     def leave_at(self, when_s: float) -> Asked:
         self.clock.schedule_absolute(when_s, lambda *_: self.left.dispose())
@@ -551,6 +578,16 @@ def test_who_waits_and_leaves_cancels_nobody() -> None:
     assert (first.text, third.text) == ("yes", "yes")
 
 
+def test_who_leaves_as_the_answer_comes_gets_none() -> None:
+    questions = asking(ScriptedModel(slow()))
+    first, second = questions.at(100), questions.at(101)
+    first.on_end = lambda: second.left.dispose()
+
+    questions.clock.start()
+
+    assert (first.text, second.events) == ("yes", [])
+
+
 def test_when_all_have_left_the_model_is_left_and_nothing_is_kept() -> None:
     """Law 5."""
     model = ScriptedModel(slow("a"), slow("b"))
@@ -589,6 +626,60 @@ def test_an_answer_that_is_not_kept_lets_all_ask_at_once() -> None:
     assert [each.ended_at for each in asked] == [110, 120, 120]
 
 
+def test_one_whose_loop_is_closed_keeps_nobody_waiting() -> None:
+    closed = asyncio.new_event_loop()
+    closed.close()
+    model = ScriptedModel(slow(error=OSError()), slow("yes"))
+    questions = asking(model)
+    questions.at(100)
+    gone = Asked(clock=questions.clock)
+
+    def subscribe(*_: object) -> None:
+        asked = just(ask()).pipe(questions.exchange)
+        asked.subscribe(gone.events.append, scheduler=LoopScheduler(closed))
+
+    questions.clock.schedule_absolute(101, subscribe)
+    third = questions.at(102)
+
+    questions.clock.start()
+
+    assert (third.text, third.ended_at) == ("yes", 120)
+    assert gone.events == []
+
+
+def test_one_who_names_no_scheduler_goes_on_in_the_background() -> None:
+    questions = asking(ScriptedModel(slow()))
+    done = threading.Event()
+    events: list[ChatEvent] = []
+
+    def subscribe(*_: object) -> None:
+        asked = just(ask()).pipe(questions.exchange)
+        asked.subscribe(events.append, on_completed=done.set)
+
+    questions.at(100)
+    questions.clock.schedule_absolute(101, subscribe)
+    questions.clock.start()
+
+    assert done.wait(5)
+    assert said(events) == "yes"
+
+
+def test_a_stream_that_lacks_its_end_lets_the_others_ask() -> None:
+    """Whose fault it is says the agent; see `one_finished`."""
+    model = ScriptedModel(slow(), "yes")
+
+    def broken_once(asked: Observable[ChatRequest]) -> Observable[ChatEvent]:
+        is_first = not model.requests
+        return model(asked).pipe(ops.filter(lambda _: not is_first))
+
+    questions = asking(broken_once)
+    first, second = questions.at(100), questions.at(101)
+
+    questions.clock.start()
+
+    assert (first.events, second.text) == ([], "yes")
+
+
 def test_other_questions_do_not_wait() -> None:
     model = ScriptedModel(slow(), repeat_last=True)
     questions = asking(model)
@@ -616,6 +707,33 @@ def test_those_who_wait_on_other_loops_go_on_there() -> None:
 
     assert asyncio.run(everywhere()) == [["yes"] * 5] * 3
     assert len(model.requests) == 1
+
+
+WHO: ContextVar[str] = ContextVar("who", default="nobody")
+
+
+def test_one_whose_turn_comes_asks_with_variables_of_its_own() -> None:
+    """Not with those of the one who has failed, in whose callback that happens."""
+    seen: list[str] = []
+
+    def step(_: ChatRequest) -> Reply:
+        seen.append(WHO.get())
+        return Reply(
+            deltas=("yes",), first_s=0.01, error=OSError() if not seen[1:] else None
+        )
+
+    agent = Agent(ScriptedModel(step, repeat_last=True), advisors=[cache()])
+
+    async def ask_as(name: str) -> object:
+        WHO.set(name)
+        return await agent.call("hello")
+
+    async def both() -> None:
+        asked = ask_as("ann"), ask_as("bob")
+        await asyncio.gather(*asked, return_exceptions=True)
+
+    asyncio.run(both())
+    assert seen == ["ann", "bob"]
 
 
 class Broken:
@@ -657,6 +775,14 @@ def test_a_store_that_fails_is_logged_and_the_model_asked(
     told = [each.getMessage() for each in caplog.records]
     looked = "an answer cannot be looked up: the store is down"
     assert told == [looked, "an answer cannot be kept: the store is down"] * 2
+
+
+def test_a_loop_that_is_ending_is_no_failure_of_the_store() -> None:
+    ending = StreamCancelledError("the loop is ending")
+    model = ScriptedModel()
+    with pytest.raises(StreamCancelledError):
+        answers(cache(Broken(lambda: reactivex.throw(ending)))(model), ask())
+    assert model.requests == []
 
 
 def test_it_shows_its_settings_and_nothing_that_was_said() -> None:

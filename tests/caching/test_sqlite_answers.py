@@ -92,7 +92,17 @@ def test_a_file_of_conversations_is_no_file_of_answers(path: Path) -> None:
 def test_what_is_no_answer_says_so(path: Path) -> None:
     with SqliteAnswers(path) as store:
         run(store.put("k", ANSWER, ttl_s=None))
-        for wrong in ("{", "{}", "[]", '{"message": {"role": "user"}}'):
+        user = '{"role": "user", "content": []}'
+        said = '{"role": "assistant", "content": []}'
+        wrongs = [
+            "{",
+            "{}",
+            "[]",
+            '{"message": {"role": "user"}}',
+            f'{{"message": {user}}}',
+            f'{{"message": {said}, "delivered": [["song", "la"]]}}',
+        ]
+        for wrong in wrongs:
             with opened(path) as database:
                 database.execute("UPDATE answers SET json = ?", (wrong,))
             with pytest.raises(HistoryError):
