@@ -16,9 +16,19 @@ from rxagent.retrieval.filters import (
 )
 from rxagent.retrieval.fusion import fused, hybrid
 from rxagent.retrieval.index import DocumentIndex
+from rxagent.retrieval.ingesting import Ingested, ingest
 from rxagent.retrieval.matching import matches
 from rxagent.retrieval.query import Query, Retriever, within
+from rxagent.retrieval.reading import Reader, read_folder, read_text
 from rxagent.retrieval.scalars import MetadataValue, Scalar
+from rxagent.retrieval.splitting import (
+    Splitter,
+    Tokens,
+    split_headings,
+    split_sentences,
+    split_tokens,
+    word_tokens,
+)
 
 __all__ = [
     "AllOf",
@@ -30,18 +40,29 @@ __all__ = [
     "DocumentIndex",
     "Field",
     "Filter",
+    "Ingested",
     "Listed",
     "MemoryDocuments",
     "Metadata",
     "MetadataValue",
     "Null",
     "Query",
+    "Reader",
     "Retriever",
     "Scalar",
+    "Splitter",
     "SqliteDocuments",
+    "Tokens",
     "fused",
     "hybrid",
+    "ingest",
     "matches",
     "parse_filter",
+    "read_folder",
+    "read_text",
+    "split_headings",
+    "split_sentences",
+    "split_tokens",
     "within",
+    "word_tokens",
 ]

@@ -18,8 +18,6 @@ GAPS: dict[str, str] = {
     "guardrail": "guards are not written yet",
     "validation": "the validation advisor is not written yet",
     "rag": "retrieval is not written yet",
-    "split": "retrieval is not written yet",
-    "retrieve": "retrieval is not written yet",
     "tool-search": "tool search is not written yet",
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.cases import answers, loops, memories, streams, texts
+from tests.cases import answers, loops, memories, retrievals, streams, texts
 from tests.cases.case import FOLDER, Case, Cutting, load_cases
 from tests.cases.gaps import NotSupportedError, gap
 
@@ -24,6 +24,8 @@ CHECKS: dict[str, Callable[[Case, Cutting], None]] = {
     "stream": streams.check_stream,
     "memory": memories.check_memory,
     "memory-run": memories.check_memory_run,
+    "retrieve": retrievals.check_retrieve,
+    "split": retrievals.check_split,
 }
 
 
