@@ -41,7 +41,7 @@ from rxagent.messages import (
     Text,
     UserMessage,
 )
-from rxagent.operators import just
+from rxagent.operators import concat_each, just
 from rxagent.requests import ChatOptions, ChatRequest, Origin, ToolSpec
 from rxagent.responses import ChatResponse, FinishReason
 from rxagent.runtime import LoopScheduler
@@ -525,6 +525,29 @@ def test_of_a_thousand_who_ask_at_once_one_asks_the_model() -> None:
     assert [end(each.events).cached for each in asked].count(False) == 1
     for each in asked:
         assert_grammar(each.events)
+
+
+class Slow(MemoryAnswers):
+    """A store that takes its time to look something up."""
+
+    looked = 0
+
+    def get(self, key: str) -> Observable[KeptAnswer | None]:
+        self.looked += 1
+        return reactivex.timer(5).pipe(
+            concat_each(lambda _: MemoryAnswers.get(self, key))
+        )
+
+
+def test_who_asks_while_it_is_looked_up_looks_no_more() -> None:
+    store = Slow()
+    questions = asking(ScriptedModel("yes"), store)
+    asked = [questions.at(when) for when in (100, 200, 201, 202)]
+
+    questions.clock.start()
+
+    assert [each.ended_at for each in asked] == [105, 205, 205, 205]
+    assert store.looked == 2
 
 
 def test_when_the_first_one_fails_the_next_one_asks() -> None:
