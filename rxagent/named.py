@@ -20,6 +20,7 @@ class Order(IntEnum):
     GUARD = FIRST + 150
     MEMORY = FIRST + 200
     RETRIEVAL = FIRST + 225
+    CACHE = FIRST + 240
     VALIDATE = FIRST + 250
     TOOL_LOOP = FIRST + 300
     IN_LOOP = FIRST + 400

@@ -28,6 +28,7 @@ MODULES = {
 CATALOGUES = (
     "rxagent",
     "rxagent.advisors",
+    "rxagent.caching",
     "rxagent.entities",
     "rxagent.guards",
     "rxagent.integrations.mcp",

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
+import reactivex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import Observable
@@ -22,6 +23,7 @@ from rxagent.advisors import (
     QA_DOCUMENTS,
     budget,
     citations,
+    exact_cache,
     hold_until,
     log,
     memory,
@@ -32,6 +34,7 @@ from rxagent.advisors import (
     re_reading,
     safeguard,
     schema_tools,
+    semantic_cache,
     summarise,
     tool_loop,
     tool_search,
@@ -40,6 +43,7 @@ from rxagent.advisors import (
     vector_memory,
 )
 from rxagent.agent import Agent
+from rxagent.caching import MemoryAnswers
 from rxagent.chain import before
 from rxagent.entities import elements, entity, fields, partials
 from rxagent.errors import AdvisorError
@@ -87,7 +91,7 @@ from rxagent.operators import (
 )
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, FinishReason
-from rxagent.retrieval import Document, Query
+from rxagent.retrieval import Document, MemoryDocuments, Query
 from rxagent.runtime import Flow
 from rxagent.stages import AnyStage, Retrieval, retrieve, rewrite
 from rxagent.testing import (
@@ -117,9 +121,15 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "rag": lambda: rag(
         [rewrite(ScriptedModel("hello", repeat_last=True)), retrieve(_search)]
     ),
+    "exact_cache": lambda: anew(lambda: exact_cache(MemoryAnswers(), namespace="law")),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
+    "semantic_cache": lambda: anew(
+        lambda: semantic_cache(
+            MemoryAnswers(), MemoryDocuments(LexicalEmbedder()), namespace="law"
+        )
+    ),
     "summarise": lambda: summarise(ScriptedModel(), when_tokens=1_000),
     "tool_loop": tool_loop,
     "tool_search": tool_search,
@@ -155,6 +165,11 @@ def in_conversation(advisor: Advisor) -> Advisor:
         return replace(request, context=request.context.set(CONVERSATION_ID, "law"))
 
     return lambda inner: before(named)(advisor(inner))
+
+
+def anew(make: Callable[[], Advisor]) -> Advisor:
+    """One that has seen nothing yet for each turn, of those that are to remember."""
+    return lambda inner: lambda asked: reactivex.defer(lambda _: make()(inner)(asked))
 
 
 GUARDS: Mapping[str, Callable[[], TextGuard | EventGuard]] = {

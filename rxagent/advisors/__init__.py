@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rxagent.advisors._budget import OVER_BUDGET, TOO_LONG, budget
     from rxagent.advisors._by_spelling import Ranking, by_spelling
     from rxagent.advisors._citations import CITATIONS, citations
+    from rxagent.advisors._exact_cache import exact_cache
     from rxagent.advisors._hold_until import hold_until
     from rxagent.advisors._log import log
     from rxagent.advisors._memory import memory
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rxagent.advisors._safeguard import REFUSAL, safeguard
     from rxagent.advisors._schema_tools import schema_tools
     from rxagent.advisors._search_tool import DISCOVERED_TOOLS
+    from rxagent.advisors._semantic_cache import semantic_cache
     from rxagent.advisors._summarise import SUMMARY_INSTRUCTIONS, summarise
     from rxagent.advisors._tool_loop import tool_loop
     from rxagent.advisors._tool_search import tool_search
@@ -49,6 +51,7 @@ __all__ = [
     "budget",
     "by_spelling",
     "citations",
+    "exact_cache",
     "hold_until",
     "log",
     "memory",
@@ -60,6 +63,7 @@ __all__ = [
     "resuming",
     "safeguard",
     "schema_tools",
+    "semantic_cache",
     "summarise",
     "tool_loop",
     "tool_search",
@@ -77,6 +81,7 @@ if not TYPE_CHECKING:
             "_budget": ["OVER_BUDGET", "TOO_LONG", "budget"],
             "_by_spelling": ["Ranking", "by_spelling"],
             "_citations": ["CITATIONS", "citations"],
+            "_exact_cache": ["exact_cache"],
             "_hold_until": ["hold_until"],
             "_log": ["log"],
             "_memory": ["memory"],
@@ -90,6 +95,7 @@ if not TYPE_CHECKING:
             "_safeguard": ["REFUSAL", "safeguard"],
             "_schema_tools": ["schema_tools"],
             "_search_tool": ["DISCOVERED_TOOLS"],
+            "_semantic_cache": ["semantic_cache"],
             "_summarise": ["SUMMARY_INSTRUCTIONS", "summarise"],
             "_tool_loop": ["tool_loop"],
             "_tool_search": ["tool_search"],
