@@ -61,7 +61,8 @@ def pdf(*pages: str) -> bytes:
         objects += [
             (
                 "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] "
-                f"/Resources << /Font << /F 3 0 R >> >> /Contents {5 + 2 * number} 0 R >>"
+                "/Resources << /Font << /F 3 0 R >> >> "
+                f"/Contents {5 + 2 * number} 0 R >>"
             ),
             f"<< /Length {len(shown)} >>\nstream\n{shown}\nendstream",
         ]
