@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
@@ -15,53 +14,28 @@ from reactivex import operators as ops
 from rxagent.errors import RetrievalError, StoreError
 from rxagent.memory._sqlite_file import SqliteFile
 from rxagent.operators import concat_each, just
-from rxagent.retrieval._matrix import Matrix, check_numpy, packed
-from rxagent.retrieval._sqlite_filter import field_rows, where
+from rxagent.retrieval._matrix import Matrix, check_numpy
+from rxagent.retrieval._sqlite_filter import where
+from rxagent.retrieval._sqlite_rows import (
+    DOCUMENTS,
+    MIGRATIONS,
+    delete,
+    narrowed,
+    read,
+    write,
+)
 from rxagent.retrieval.chosen import chosen
 from rxagent.retrieval.document import Document
-from rxagent.retrieval.embedding import Vector, check_length, unit_vectors
+from rxagent.retrieval.embedding import Vector, unit_vectors
 from rxagent.retrieval.filters import Filter
 from rxagent.retrieval.fusion import hybrid
 from rxagent.retrieval.query import Query
-from rxagent.retrieval.words import query_words, words_of
+from rxagent.retrieval.words import query_words
 from rxagent.types import Embedder
 
 __all__ = ["SqliteDocuments"]
 
 T = TypeVar("T")
-
-_DOCUMENTS = 0x72784964  # "rxId"
-
-_MIGRATIONS = (
-    (
-        # A row that was deleted is never used again; see `Matrix`.
-        """
-        CREATE TABLE documents (
-            row INTEGER PRIMARY KEY AUTOINCREMENT,
-            id TEXT NOT NULL UNIQUE,
-            text TEXT NOT NULL,
-            metadata TEXT NOT NULL,
-            vector BLOB
-        )
-        """,
-        """
-        CREATE TABLE fields (
-            row INTEGER NOT NULL REFERENCES documents (row) ON DELETE CASCADE,
-            name TEXT NOT NULL,
-            kind TEXT NOT NULL,
-            value NOT NULL,
-            listed INTEGER NOT NULL
-        )
-        """,
-        "CREATE INDEX fields_by_value ON fields (name, kind, value, listed, row)",
-        "CREATE INDEX fields_by_row ON fields (row)",
-        """
-        CREATE VIRTUAL TABLE words USING fts5 (
-            said, tokenize = 'porter unicode61 remove_diacritics 2'
-        )
-        """,
-    ),
-)
 
 
 class SqliteDocuments:
@@ -104,8 +78,8 @@ class SqliteDocuments:
         self._file = SqliteFile(
             os.fspath(path),
             busy_timeout_s=busy_timeout_s,
-            migrations=_MIGRATIONS,
-            application_id=_DOCUMENTS,
+            migrations=MIGRATIONS,
+            application_id=DOCUMENTS,
         )
 
     def __enter__(self) -> Self:
@@ -128,10 +102,10 @@ class SqliteDocuments:
         """Keep documents; see `DocumentIndex.add`."""
         last = [*{each.id: each for each in documents}.values()]
 
-        def write(vectors: tuple[Vector | None, ...]) -> Observable[int]:
-            return self._use(lambda database: _write(database, last, vectors))
+        def keep(vectors: tuple[Vector | None, ...]) -> Observable[int]:
+            return self._use(lambda database: write(database, last, vectors))
 
-        return self._vectors([each.text for each in last]).pipe(concat_each(write))
+        return self._vectors([each.text for each in last]).pipe(concat_each(keep))
 
     def search(self, query: Query) -> Observable[tuple[Document, ...]]:
         """Find documents by words, and by meaning if there is an embedder.
@@ -156,7 +130,7 @@ class SqliteDocuments:
             return just(())
 
         def search(database: sqlite3.Connection) -> tuple[Document, ...]:
-            condition, parameters = _narrowed(query.filter)
+            condition, parameters = narrowed(query.filter)
             database.execute("BEGIN")  # all is read at one version
             with database:
                 found = database.execute(
@@ -165,7 +139,7 @@ class SqliteDocuments:
                     "ORDER BY score DESC, rowid LIMIT ?",
                     (words, *parameters, query.top_k),
                 )
-                return _read(database, found.fetchall())
+                return read(database, found.fetchall())
 
         return self._use(search)
 
@@ -193,12 +167,12 @@ class SqliteDocuments:
         """Forget documents; see `DocumentIndex.delete`."""
         wanted = chosen(which)
 
-        def delete(database: sqlite3.Connection) -> int:
+        def forget(database: sqlite3.Connection) -> int:
             database.execute("BEGIN IMMEDIATE")
             with database:
-                return _delete(database, wanted)
+                return delete(database, wanted)
 
-        return self._use(delete)
+        return self._use(forget)
 
     def ids(self, which: Filter) -> Observable[tuple[str, ...]]:
         """Name documents; see `DocumentIndex.ids`."""
@@ -238,7 +212,7 @@ class SqliteDocuments:
             nearest = matrix.nearest(
                 wanted, limit=query.top_k, least=self._min_similarity, rows=rows
             )
-            return _read(database, nearest)
+            return read(database, nearest)
 
     def _use(self, act: Callable[[sqlite3.Connection], T]) -> Observable[T]:
         def run(database: sqlite3.Connection, _: datetime) -> T:
@@ -250,89 +224,3 @@ class SqliteDocuments:
             raise error
 
         return self._file.use(run).pipe(ops.catch(failed))
-
-
-def _write(
-    database: sqlite3.Connection,
-    documents: Sequence[Document],
-    vectors: Sequence[Vector | None],
-) -> int:
-    blobs = [None if each is None else packed(each) for each in vectors]
-    lengths = [len(each) for each in vectors if each is not None]
-    database.execute("BEGIN IMMEDIATE")
-    with database:
-        _delete(database, tuple(each.id for each in documents))
-        there = database.execute(
-            "SELECT length(vector) / 4 FROM documents WHERE vector NOT NULL LIMIT 1"
-        ).fetchone()
-        for each in lengths:
-            check_length(each, lengths[0] if there is None else there[0])
-        last = database.execute(
-            "SELECT seq FROM sqlite_sequence WHERE name = 'documents'"
-        ).fetchone()
-        rows = range(1 if last is None else last[0] + 1, 2**63)
-        database.executemany(
-            "INSERT INTO documents (row, id, text, metadata, vector) "
-            "VALUES (?, ?, ?, ?, ?)",
-            (
-                (row, each.id, each.text, json.dumps(each.metadata), blob)
-                for row, each, blob in zip(rows, documents, blobs, strict=False)
-            ),
-        )
-        database.executemany(
-            "INSERT INTO fields (row, name, kind, value, listed) "
-            "VALUES (?, ?, ?, ?, ?)",
-            (
-                field
-                for row, each in zip(rows, documents, strict=False)
-                for field in field_rows(row, each)
-            ),
-        )
-        database.executemany(
-            "INSERT INTO words (rowid, said) VALUES (?, ?)",
-            (
-                (row, " ".join(words_of(each.text)))
-                for row, each in zip(rows, documents, strict=False)
-            ),
-        )
-    return len(documents)
-
-
-def _delete(database: sqlite3.Connection, which: tuple[str, ...] | Filter) -> int:
-    condition, parameters = (
-        ("id IN (SELECT value FROM json_each(?))", (json.dumps(which),))
-        if isinstance(which, tuple)
-        else where(which)
-    )
-    rows = database.execute(
-        f"SELECT row FROM documents WHERE {condition}", parameters
-    ).fetchall()
-    database.executemany("DELETE FROM words WHERE rowid = ?", rows)
-    database.executemany("DELETE FROM documents WHERE row = ?", rows)
-    return len(rows)
-
-
-def _narrowed(wanted: Filter | None) -> tuple[str, Sequence[object]]:
-    if wanted is None:
-        return "TRUE", ()
-    condition, parameters = where(wanted)
-    return f"rowid IN (SELECT row FROM documents WHERE {condition})", parameters
-
-
-def _read(
-    database: sqlite3.Connection, found: Sequence[tuple[int, float]]
-) -> tuple[Document, ...]:
-    documents: list[Document] = []
-    for row, score in found:
-        name, text, metadata = database.execute(
-            "SELECT id, text, metadata FROM documents WHERE row = ?", (row,)
-        ).fetchone()
-        documents.append(
-            Document(
-                id=name.decode(),
-                text=text.decode(),
-                metadata=json.loads(metadata),
-                score=score,
-            )
-        )
-    return tuple(documents)
