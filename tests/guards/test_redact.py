@@ -290,6 +290,18 @@ def test_an_endless_candidate_takes_linear_time(on_hold: Any) -> None:
     assert 0 < work[1] < 11 * work[0]
 
 
+def test_a_long_candidate_costs_little_however_small_the_pieces_are() -> None:
+    """A key of 4,000 characters, one by one: each is asked about a few dozen times."""
+    guard: Any = redact(r"-BEGIN-[\s\S]*?-END-", "#")
+    compiled = guard.rules[0].compiled
+    engines = [Counting(compiled.open), Counting(compiled.touches)]
+    compiled.open, compiled.touches = engines
+    text = f"a -BEGIN-{'x' * 4_000}-END- b"
+
+    assert joined(guard, *text) == "a # b"
+    assert sum(engine.characters for engine in engines) < 40 * len(text)
+
+
 def test_a_catastrophic_pattern_is_a_guard_error_and_no_standstill() -> None:
     guard = redact(r"(?:a|a)+(?!a|c)\W", timeout_s=0.05)
 
@@ -306,6 +318,7 @@ def test_a_catastrophic_pattern_is_a_guard_error_and_no_standstill() -> None:
         (r"\Ga", r"\\G"),
         (r"a\Kb", r"\\K"),
         ("a(?R)?b", r"\(\?R\)"),
+        ("(a|(?1))", "calls itself without end"),
         (r"a(*SKIP)b", "SKIP"),
         ("(?:abc){e<=1}", "approximate"),
         ("(?r)ab", "flag"),
