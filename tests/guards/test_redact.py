@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import reactivex
 import regex
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -62,7 +63,7 @@ def held(guard: TextGuard, *pieces: str) -> int:
 def test_the_redaction_law_holds_at_every_cut(
     expressions: list[str], texts: list[str]
 ) -> None:
-    """Also S002-2 to S002-4: and nothing of a match gets out before it is decided."""
+    """S002-20, S002-2 to S002-4: nothing of a match gets out before it is decided."""
     assume_valid(*expressions)
     replacements = [f"<{number}>" for number in range(len(expressions))]
     guard = redact(
@@ -334,6 +335,12 @@ def test_a_catastrophic_pattern_is_a_guard_error_and_no_standstill() -> None:
 def test_what_no_stream_can_follow_is_refused(pattern: str, problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
         redact(pattern)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, ["a", 5], reactivex.never()])
+def test_what_is_no_pattern_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="texts of expressions and Patterns"):
+        redact(wrong)
 
 
 def test_options_that_cannot_work_are_refused() -> None:
