@@ -24,7 +24,7 @@ from rxagent.messages import SystemMessage
 from rxagent.operators import concat_each, just, one_finished, responses
 from rxagent.output import output_type
 from rxagent.prompt import Prompt, asked, given, listed
-from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
+from rxagent.requests import ChatOptions, ChatRequest, Failure, ToolSpec
 from rxagent.responses import ChatResponse
 from rxagent.runtime import Flow, with_room
 from rxagent.snapshots import Snapshot
@@ -157,36 +157,26 @@ class Agent(AnswersInTypes):
                 path=(*request.origin.path, self.name),
                 round=0,
             )
-            asked = just(replace(request, origin=origin))
-            answer = asked.pipe(exchange, one_finished(self.name))
+            failure = Failure(request.failure)
+            asked = just(replace(request, origin=origin, failure=failure))
+            answer = asked.pipe(
+                exchange, one_finished(self.name, failed=failure.is_now)
+            )
             return with_room(lambda: answer.subscribe(observer, scheduler=scheduler))
 
         return Flow(subscribe)
 
-    def call(
-        self,
-        prompt: Prompt,
-        *,
-        context: Mapping[str, object] | None = None,
-        tools: Iterable[ToolSpec] = (),
-        options: ChatOptions | None = None,
-        advisors: Iterable[Advisor] = (),
-    ) -> Flow[ChatResponse]:
+    def call(self, prompt: Prompt, **call: Unpack[CallOptions]) -> Flow[ChatResponse]:
         """Answer ``prompt`` with one response: the end of `stream`, and nothing else.
 
         Args:
             prompt: See `Prompt`.
-            context: As for `stream`.
-            tools: As for `stream`.
-            options: As for `stream`.
-            advisors: As for `stream`.
+            **call: As for `stream`.
 
         Returns:
             A cold flow of one response; errors are those of `stream`.
         """
-        return self.stream(
-            prompt, context=context, tools=tools, options=options, advisors=advisors
-        ).pipe(responses())
+        return self.stream(prompt, **call).pipe(responses())
 
     def resume(
         self,

@@ -37,6 +37,9 @@
     ├── GuardError                a guard has stopped an answer; ``guard`` says which
     ├── StoreError                a conversation store failed
     │   └── ConflictError         somebody else has written to the conversation
+    ├── RetrievalError            documents cannot be kept or found
+    │   ├── DocumentError         one that no index can keep, or that is unreadable
+    │   └── FilterError           a filter that cannot be read; ``position`` says where
     └── StreamError
         ├── NoItemsError          a stream completed without the item that was awaited
         ├── BufferOverflowError   a reader is too slow for a source that does not pause
@@ -67,8 +70,10 @@ __all__ = [
     "ContextError",
     "ContextLengthError",
     "ContextTypeError",
+    "DocumentError",
     "EmptyStreamError",
     "FailureKind",
+    "FilterError",
     "GuardError",
     "HistoryError",
     "InvalidAnswerError",
@@ -89,6 +94,7 @@ __all__ = [
     "RecordingError",
     "RequestError",
     "RetractedError",
+    "RetrievalError",
     "RxAgentError",
     "ServerError",
     "SnapshotError",
@@ -522,6 +528,39 @@ class ConflictError(StoreError):
         )
         self.expected = expected
         self.found = found
+
+
+class RetrievalError(RxAgentError):
+    """Documents cannot be kept or found."""
+
+
+class DocumentError(RetrievalError, ValueError):
+    """A document that no index can keep, or that cannot be read.
+
+    Args:
+        document: Its id, or where it lies.
+        problem: What is wrong with it, as the rest of a sentence.
+    """
+
+    def __init__(self, document: str, problem: str) -> None:
+        which = f"document {document!a}" if document else "a document"
+        super().__init__(f"{which} {problem}")
+        self.document = document
+        self.problem = problem
+
+
+class FilterError(RetrievalError, ValueError):
+    """A filter that cannot be read.
+
+    Args:
+        position: In its text, from 0.
+        problem: What is wrong there, as a sentence.
+    """
+
+    def __init__(self, position: int, problem: str) -> None:
+        super().__init__(f"the filter cannot be read at position {position}: {problem}")
+        self.position = position
+        self.problem = problem
 
 
 class SnapshotError(RxAgentError, ValueError):

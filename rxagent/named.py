@@ -19,6 +19,8 @@ class Order(IntEnum):
     AUDIT = FIRST + 100
     GUARD = FIRST + 150
     MEMORY = FIRST + 200
+    RETRIEVAL = FIRST + 225
+    CACHE = FIRST + 240
     VALIDATE = FIRST + 250
     TOOL_LOOP = FIRST + 300
     IN_LOOP = FIRST + 400

@@ -82,6 +82,7 @@ class ChatResponse:
         transcript: Every message that this turn added, tool rounds included.
         blocked_by: The advisor that answered in the model's place.
         limit: The limit that ended the turn, if one did.
+        cached: Whether a cache has answered, and no model was asked.
         snapshot: The turn that waits, if it is paused.
         verdict: Of the advisor that checked the answer, if one did.
         offered: The tools that the model could call, whoever added them; ``None`` if
@@ -98,6 +99,7 @@ class ChatResponse:
     transcript: tuple[Message, ...] = ()
     blocked_by: str | None = None
     limit: Limit | None = None
+    cached: bool = False
     snapshot: Snapshot | None = field(default=None, repr=False)
     verdict: Verdict | None = None
     offered: tuple[ToolSpec, ...] | None = field(

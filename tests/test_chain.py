@@ -257,6 +257,8 @@ def test_the_bands_are_in_the_documented_order() -> None:
         Order.AUDIT,
         Order.GUARD,
         Order.MEMORY,
+        Order.RETRIEVAL,
+        Order.CACHE,
         Order.VALIDATE,
         Order.TOOL_LOOP,
         Order.IN_LOOP,

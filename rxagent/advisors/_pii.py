@@ -32,7 +32,8 @@ def pii(
     Put it right of the tool loop.  Then it sees each request of a turn, the results of
     tools too, and the model's provider sees no value of any message.  What comes back
     is restored: text, thoughts, the arguments of calls, the whole answer.  So the
-    caller, the tools and a memory have the values, and the model has none.
+    caller, the tools and a memory have the values, and the model has none.  A memory
+    stands left of it; right of it, it would keep placeholders, and is an error.
 
     The same value has the same placeholder, in all rounds and turns of a conversation.
     One that the model makes up stays as it is, and one that somebody typed comes back
@@ -62,7 +63,7 @@ def pii(
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
         values = Placeholders(rules)
         messages = tuple(masked(each, values) for each in request.messages)
-        asked = replace(request, messages=messages)
+        asked = replace(request, messages=messages, masked=True)
         return just(asked).pipe(inner, restoring(values))
 
     names = ", ".join(each.name for each in rules)

@@ -154,7 +154,7 @@ def tool_loop(
             resumption = resumption_of(request)
             offers = request.context.get(OFFERS, Offers())
             context = request.context.without(RESUME).without(OFFERS)
-            asked = replace(request, context=context)
+            asked = replace(request, context=context, in_loop=True)
             watch = LimitWatch(
                 limits,
                 started=now(),

@@ -197,7 +197,11 @@ class Turn:
         """The response that ends the turn, with what all of it came to."""
         self.is_over = True
         return replace(
-            response, usage=self.usage, transcript=self.transcript, context=context
+            response,
+            usage=self.usage,
+            transcript=self.transcript,
+            context=context,
+            cached=response.cached and not self.rounds,  # the round that ends it may be
         )
 
     def _spend(self, usage: Usage, model: str | None) -> None:

@@ -45,7 +45,8 @@ def validate(
     loop.  An answer that was blocked, refused, limited, paused or cut off is passed on
     as it is.  A retry asks the rest of the chain again, what is outside is not run
     again: so stand inside retrieval and memory, and left of ``tool_loop()``.  It shows
-    the model its bad answer and the first problem, always those of the last attempt.
+    the model its bad answer and the first problem, always those of the last attempt;
+    the results of tools stay, and what they wrote into the context.
 
     Args:
         kind: A type or JSON Schema that the answer's text must fit; see
@@ -56,13 +57,15 @@ def validate(
         max_retries: How often it asks again; 0 is one attempt.
         on_exhausted: ``"return"`` gives the last answer with a ``verdict`` that says
             what is wrong, ``"raise"`` an error.
-        live: Let the text out as it comes, and void it with `Retracted` before a retry.
-            Otherwise the text waits for the verdict, and what follows it.
+        live: Let the text out as it comes.  Otherwise the text waits for the verdict,
+            and what follows it.  What was shown of a bad attempt, thoughts too, is
+            voided with `Retracted` before the next one.
 
     Returns:
         An advisor.  The response has the ``verdict``, the ``usage`` of all attempts,
         and in its transcript the last answer alone.  An error of the stream drops what
-        waits, and so does a disposal, which ends the check, too.
+        waits, and has the usage of all attempts; a disposal drops it, too, and ends the
+        check.
 
     Raises:
         ConfigurationError: If it gets both of ``kind`` and ``check``, or neither; a

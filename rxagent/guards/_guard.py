@@ -39,6 +39,9 @@ def guard(
     the tool loop and whoever awaits the answer.  A guard that raises ends the stream
     for all of them, before a tool call of that answer runs.
 
+    One that stops an answer stands right of a memory.  Left of it, it may find only at
+    the end what it must not let out, and by then the turn is stored.
+
     Args:
         guards: In this order.  Each is a text guard, such as ``redact(...)``; one of
             your own: a class with ``feed`` and ``flush``, a generator function, or an

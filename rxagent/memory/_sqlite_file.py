@@ -1,4 +1,4 @@
-"""An SQLite file of conversations: opened, brought up to date, used on one thread."""
+"""An SQLite file of ours: opened, brought up to date, used on one thread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["MIGRATIONS", "SqliteFile"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_OURS = 0x72784167  # "rxAg": tells our files from those of other programs
+_CONVERSATIONS = 0x72784167  # "rxAg": tells our files from those of other programs
 
 MIGRATIONS: tuple[Sequence[str], ...] = (
     (
@@ -57,6 +57,9 @@ class SqliteFile:
         path: Of the file, or ``":memory:"``.
         busy_timeout_s: How long to wait for another one who writes.
         migrations: As `MIGRATIONS`.
+        application_id: SQLite's mark of what is in a file; each kind has its own.
+        durable: Whether a write is on the disk when it is told.  If not, a machine that
+            loses its power loses the last writes, and none by half.
     """
 
     def __init__(
@@ -65,10 +68,14 @@ class SqliteFile:
         *,
         busy_timeout_s: float,
         migrations: Sequence[Sequence[str]] = MIGRATIONS,
+        application_id: int = _CONVERSATIONS,
+        durable: bool = True,
     ) -> None:
         self.path = path
         self._busy_timeout_s = busy_timeout_s
         self._migrations = migrations
+        self._application_id = application_id
+        self._durable = durable
         self._workers: dict[int, _Worker] = {}
 
     def use(
@@ -131,7 +138,8 @@ class SqliteFile:
         connection.text_factory = bytes  # which is what the JSON decoder wants
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("PRAGMA synchronous = FULL")
+        synchronous = "FULL" if self._durable else "NORMAL"
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
         if self._version(connection) < len(self._migrations):
             connection.execute("BEGIN IMMEDIATE")
             with connection:
@@ -139,7 +147,7 @@ class SqliteFile:
                 for step in self._migrations[self._version(connection) :]:
                     for statement in step:
                         connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {_OURS}")
+                connection.execute(f"PRAGMA application_id = {self._application_id}")
                 connection.execute(f"PRAGMA user_version = {len(self._migrations)}")
         connection.execute("PRAGMA journal_mode = WAL")
 
@@ -147,7 +155,7 @@ class SqliteFile:
         (owner,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if owner != _OURS and (owner or version or tables):
+        if owner != self._application_id and (owner or version or tables):
             raise StoreError(
                 "",
                 f"cannot use {self.path}: it is the database of another program; "

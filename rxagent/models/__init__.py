@@ -4,6 +4,7 @@ from rxagent.models._anthropic_chat import AnthropicChat
 from rxagent.models._gemini_chat import GeminiChat
 from rxagent.models._gemini_embeddings import GeminiEmbeddings
 from rxagent.models._local_chat import LocalChat
+from rxagent.models._local_embeddings import LocalEmbeddings
 from rxagent.models._model import model
 from rxagent.models._ollama_chat import OllamaChat
 from rxagent.models._ollama_embeddings import OllamaEmbeddings
@@ -22,6 +23,7 @@ __all__ = [
     "GeminiChat",
     "GeminiEmbeddings",
     "LocalChat",
+    "LocalEmbeddings",
     "OllamaChat",
     "OllamaEmbeddings",
     "OpenAIChat",

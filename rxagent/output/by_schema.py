@@ -10,7 +10,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, exceptions
 from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema_specifications import REGISTRY
+from jsonschema_specifications import REGISTRY  # pyright: ignore[reportMissingTypeStubs]
 from pydantic_core import from_json
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012

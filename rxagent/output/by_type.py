@@ -63,16 +63,17 @@ def check_by_type(kind: Any) -> tuple[Mapping[str, object], Check]:
     return schema, check
 
 
-def _path(steps: tuple[int | str, ...], value: Any) -> list[int | str]:
+def _path(steps: tuple[int | str, ...], value: object) -> list[int | str]:
     """The steps that are in the answer; pydantic tells those of its types, too."""
     path: list[int | str] = []
     for step in steps:
-        is_there = (is_object(value) and step in value) or (
-            is_array(value) and isinstance(step, int) and step < len(value)
-        )
-        if is_there:
+        if is_object(value) and step in value:
+            value = value[str(step)]
+        elif is_array(value) and isinstance(step, int) and step < len(value):
             value = value[step]
-            path.append(step)
+        else:
+            continue
+        path.append(step)
     return path
 
 

@@ -5,6 +5,7 @@ given, the running loop; else one background loop, the portal.
 """
 
 from rxagent.runtime._block import block, run
+from rxagent.runtime._daemon_threads import DaemonThreads
 from rxagent.runtime._flow import Flow
 from rxagent.runtime._from_thread import from_thread
 from rxagent.runtime._iterate import Overflow, iterate
@@ -16,6 +17,7 @@ from rxagent.runtime._source import Sink, from_async_iterable, from_producer
 from rxagent.runtime._stack import with_room
 
 __all__ = [
+    "DaemonThreads",
     "Flow",
     "LoopScheduler",
     "Overflow",

@@ -1,8 +1,10 @@
 """For tests of your own: a scripted model, cassettes, the laws, and cuts anywhere."""
 
+from rxagent.testing._answer_store_contract import assert_answer_store_contract
 from rxagent.testing._cassette import Cassette
 from rxagent.testing._cut_anywhere import assert_cut_anywhere, every_cut
 from rxagent.testing._guard_laws import assert_guard_laws
+from rxagent.testing._index_contract import assert_index_contract
 from rxagent.testing._laws import (
     assert_advisor_laws,
     assert_exchange_laws,
@@ -18,10 +20,12 @@ __all__ = [
     "ScriptedModel",
     "Step",
     "assert_advisor_laws",
+    "assert_answer_store_contract",
     "assert_cut_anywhere",
     "assert_exchange_laws",
     "assert_grammar",
     "assert_guard_laws",
+    "assert_index_contract",
     "assert_operator_laws",
     "assert_store_contract",
     "every_cut",

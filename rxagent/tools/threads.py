@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator
 from concurrent.futures import Future
 
 from rxagent.errors import ToolFailedError
-from rxagent.runtime import call_on
+from rxagent.runtime import DaemonThreads, call_on
 from rxagent.tools.awaited import awaited
 from rxagent.tools.job import Job, Outcome, Submit
 
@@ -30,21 +29,14 @@ async def in_thread(job: Job, began: Callable[[], None] | None = None) -> Outcom
 
 
 class ThreadPool:
-    """No more than so many threads; each ends when no job waits.
-
-    They are daemons, as those of ``concurrent.futures`` are not: a tool that never
-    returns does not keep the program from its end.
+    """No more than so many threads for jobs, as they are in `DaemonThreads`.
 
     Args:
         size: How many jobs run at the same time.
     """
 
     def __init__(self, size: int) -> None:
-        self._size = size
-        self._lock = threading.Lock()
-        self._waiting: deque[tuple[Future[Outcome], Callable[[], Outcome]]] = deque()
-        self._busy = 0
-        self._is_closed = False
+        self._threads = DaemonThreads(size, name="rxagent-tool")
 
     async def run(self, job: Job, began: Callable[[], None] | None = None) -> Outcome:
         """Run ``job`` in one of the threads; cancelling stops the waiting alone.
@@ -67,46 +59,15 @@ class ThreadPool:
 
     def close(self) -> None:
         """Take no more jobs and drop those that wait; those that run go on."""
-        with self._lock:
-            self._is_closed = True
-            dropped = [future for future, _ in self._waiting]
-            self._waiting.clear()
-        for future in dropped:
-            future.cancel()
+        self._threads.shutdown(cancel_futures=True)
 
     def _submit(self, work: Callable[[], Outcome]) -> Future[Outcome]:
-        future: Future[Outcome] = Future()
-        with self._lock:
-            if self._is_closed:
-                raise ToolFailedError(
-                    "the thread pool of the tools is closed", kind="environment"
-                )
-            self._waiting.append((future, work))
-            if self._busy < self._size:
-                self._busy += 1
-                threading.Thread(
-                    target=self._main, name="rxagent-tool", daemon=True
-                ).start()
-        return future
-
-    def _main(self) -> None:
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._busy -= 1
-                    return
-                future, work = self._waiting.popleft()
-            if future.set_running_or_notify_cancel():
-                _settle(future, work)
-
-
-def _settle(future: Future[Outcome], work: Callable[[], Outcome]) -> None:
-    try:
-        outcome = work()
-    except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-        future.set_exception(error)
-    else:
-        future.set_result(outcome)
+        try:
+            return self._threads.submit(work)
+        except RuntimeError:
+            raise ToolFailedError(
+                "the thread pool of the tools is closed", kind="environment"
+            ) from None
 
 
 class GeneratorSteps(AsyncIterator[object]):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import reactivex
@@ -12,7 +12,7 @@ from reactivex.testing import ReactiveTest, TestScheduler
 from rxagent.advisors import memory, tool_loop, validate
 from rxagent.advisors._attempts import LEAD_IN
 from rxagent.agent import Agent
-from rxagent.chain import before
+from rxagent.chain import after, before
 from rxagent.context import Key
 from rxagent.decisions import Approve
 from rxagent.errors import (
@@ -111,7 +111,7 @@ def test_a_fenced_answer_passes_at_once() -> None:
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
 def test_the_last_answer_comes_with_its_verdict(retries: int) -> None:
-    """S000-75, S000-76, S003-24, D-4, acceptance 68 of Spring AI."""
+    """S000-75, S000-76, S000-80, S003-24, D-4, acceptance 68 of Spring AI."""
     model = ScriptedModel(BAD, repeat_last=True)
     response = asked(model, validate(Film, max_retries=retries))
     assert len(model.requests) == retries + 1
@@ -326,6 +326,24 @@ def test_it_takes_a_type_or_a_check() -> None:
         validate()
     with pytest.raises(ConfigurationError, match="and not both"):
         validate(Plain, check=shout)
+
+
+def test_what_changes_the_format_does_no_harm_outside_of_the_check() -> None:
+    """S001-56: inside of it every answer is bad."""
+
+    def signed(event: ChatEvent) -> ChatEvent:
+        if not isinstance(event, Finished):
+            return event
+        said = AssistantMessage.of(f"Dear user, {event.response.text[1:]}")
+        return Finished(response=replace(event.response, message=said))
+
+    sign = after(ops.map(signed))
+    outside = asked(ScriptedModel(GOOD), sign, validate(Film))
+    assert outside.verdict is not None
+    assert outside.verdict.is_valid
+    inside = asked(ScriptedModel(GOOD, repeat_last=True), validate(Film), sign)
+    assert inside.verdict is not None
+    assert inside.verdict.attempts == 4
 
 
 @pytest.mark.parametrize("retries", [-1, True])

@@ -14,6 +14,8 @@ from tests.cases import (
     guards,
     loops,
     memories,
+    rags,
+    retrievals,
     searches,
     streams,
     texts,
@@ -36,6 +38,9 @@ CHECKS: dict[str, Callable[[Case, Cutting], None]] = {
     "memory": memories.check_memory,
     "memory-run": memories.check_memory_run,
     "guardrail": guards.check_guardrail,
+    "rag": rags.check_rag,
+    "retrieve": retrievals.check_retrieve,
+    "split": retrievals.check_split,
 }
 
 

@@ -225,3 +225,41 @@ def test_an_answer_of_calls_that_nobody_runs_is_no_answer() -> None:
     _, (error,) = seen(entity(Film), end)
     assert isinstance(error, NoAnswerError)
     assert "nobody runs them" in str(error)
+
+
+def cut(text: str, places: list[int]) -> list[ChatEvent]:
+    """A text as deltas, cut wherever; an empty delta among them is possible."""
+    ends = sorted(place % (len(text) + 1) for place in places)
+    pairs = zip([0, *ends], [*ends, len(text)], strict=True)
+    return [TextDelta(text=text[begin:end]) for begin, end in pairs]
+
+
+PLACES = st.lists(st.integers(0, 10_000), max_size=8)
+
+
+@settings(max_examples=100)
+@given(st.dictionaries(st.text(max_size=3), JSON), PLACES, PLACES, st.integers(0, 50))
+def test_a_retraction_anywhere_voids_what_grew_and_nothing_else(
+    value: dict[str, object], places: list[int], others: list[int], many: int
+) -> None:
+    """Any value, any cuts, any place for the end of the attempt before."""
+    text = json.dumps(value)
+    bad = cut('{"title": ["Alien", {"year": 1979}]}', others)[:many]
+    good = [*cut(text, places), answer(text)]
+    anew = (*bad, Retracted(reason="bad"), *good)
+    for operator in (partials(dict[str, object]), fields()):
+        clean, no_errors = seen(operator, *good)
+        before, _ = seen(operator, *bad)
+        items, errors = seen(operator, *anew)
+        assert no_errors == errors == []
+        assert items == [*before, *clean]
+
+
+@settings(max_examples=100)
+@given(st.lists(st.dictionaries(st.text(max_size=3), JSON), min_size=1), PLACES)
+def test_elements_are_those_of_the_list_wherever_it_is_cut(
+    value: list[dict[str, object]], places: list[int]
+) -> None:
+    text = json.dumps(value)
+    items, errors = seen(elements(dict[str, object]), *cut(text, places), answer(text))
+    assert (items, errors) == (value, [])

@@ -244,7 +244,7 @@ def test_a_call_that_waits_while_its_pool_is_closed_is_told_so() -> None:
         while entered.empty():
             await asyncio.sleep(0)
         second = asyncio.ensure_future(here(batch_on(executor, TWO[1:], slow)))
-        while not executor._pool._waiting:
+        while not executor._pool._threads._waiting:
             await asyncio.sleep(0)
         executor.close()
         await second

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -124,7 +124,7 @@ VALUES = st.recursive(
 
 
 @given(value=VALUES)
-def test_what_fits_the_strict_schema_fits_the_other(value: object) -> None:
+def test_what_fits_the_strict_schema_fits_the_other(value: Any) -> None:
     """S001-50."""
     for kind in (Point, Shape):
         wide = output_type(kind).schema

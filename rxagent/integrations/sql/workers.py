@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-import threading
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from rxagent.runtime import DaemonThreads
 
 __all__ = ["Workers"]
 
@@ -19,20 +19,14 @@ _log = logging.getLogger(__name__)
 
 
 class Workers:
-    """So many threads at most; each ends when there is nothing to do.
-
-    They are daemons, as those of ``concurrent.futures`` are not: a database that never
-    answers does not keep the program from its end.
+    """So many threads at most, as they are in `DaemonThreads`.
 
     Args:
         size: How many.
     """
 
     def __init__(self, size: int) -> None:
-        self._size = size
-        self._busy = 0
-        self._lock = threading.Lock()
-        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._threads = DaemonThreads(size, name="rxagent-sql")
 
     async def run(self, work: Callable[[], T]) -> T:
         """Call ``work`` in a thread, and wait for what it returns or raises.
@@ -43,45 +37,12 @@ class Workers:
         Args:
             work: Sees the context variables of the caller.
         """
-        future = self._submit(contextvars.copy_context().run, work)
+        future = self._threads.submit(contextvars.copy_context().run, work)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             future.add_done_callback(_report)
             raise
-
-    def _submit(
-        self, run: Callable[[Callable[[], T]], T], work: Callable[[], T]
-    ) -> Future[T]:
-        future: Future[T] = Future()
-        with self._lock:
-            self._waiting.append((future, lambda: run(work)))
-            if self._busy < self._size:
-                self._busy += 1
-                threading.Thread(
-                    target=self._main, name="rxagent-sql", daemon=True
-                ).start()
-        return future
-
-    def _main(self) -> None:
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._busy -= 1
-                    return
-                future, work = self._waiting.popleft()
-            if future.set_running_or_notify_cancel():
-                _settle(future, work)
-            del future, work  # while it waits for the lock it keeps nobody's messages
-
-
-def _settle(future: Future[T], work: Callable[[], T]) -> None:
-    try:
-        result = work()
-    except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-        future.set_exception(error)
-    else:
-        future.set_result(result)
 
 
 def _report(future: Future[T]) -> None:

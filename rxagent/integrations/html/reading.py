@@ -1,0 +1,87 @@
+"""The text of a page, with its headings as Markdown writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from rxagent.errors import DocumentError
+from rxagent.retrieval import Document
+
+__all__ = ["html_text", "read_html"]
+
+_UNSEEN_TAGS = "script style noscript template svg head iframe object"
+_UNSEEN = frozenset(_UNSEEN_TAGS.split())
+_INLINE_TAGS = (
+    "a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp "
+    "small span strong sub sup time tt u var wbr"
+)
+_INLINE = frozenset(_INLINE_TAGS.split())
+_HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_SPACE = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r" ?\n[ \n]*")
+
+
+def html_text(page: str | bytes) -> str:
+    """The text that a page shows.
+
+    Args:
+        page: HTML, well-formed or not.
+
+    Returns:
+        A line for each block; a heading starts with ``#``, an item of a list with
+        ``-``.  Scripts, styles and what is in the head are left out.
+    """
+    tree = LexborHTMLParser(page)
+    if tree.root is None:
+        return ""
+    text = "".join(_pieces(tree.root)).replace("\0", "")
+    return _LINES.sub("\n", _SPACE.sub(" ", text)).strip()
+
+
+def read_html(path: Path) -> Iterable[Document]:
+    """Read a file of HTML.
+
+    Args:
+        path: Of the file.
+
+    Returns:
+        One document, with the field ``title`` if the page has one.
+
+    Raises:
+        DocumentError: If it cannot be read.
+    """
+    try:
+        page = path.read_bytes()
+    except OSError as error:
+        raise DocumentError(str(path), f"cannot be read: {error}") from error
+    title = LexborHTMLParser(page).css_first("title")
+    named = title.text().strip() if title is not None else ""
+    metadata = {"title": named} if named else {}
+    return (Document(id=str(path), text=html_text(page), metadata=metadata),)
+
+
+def _pieces(root: LexborNode) -> Iterator[str]:
+    # Without recursion: a page may be nested as deeply as it likes.
+    waiting: list[LexborNode | None] = [root]  # ``None`` where a block ends
+    while waiting:
+        node = waiting.pop()
+        if node is None:
+            yield "\n"
+            continue
+        if node.next is not None:
+            waiting.append(node.next)
+        tag = node.tag or ""
+        if tag == "-text":
+            yield (node.text_content or "").replace("\n", " ")
+            continue
+        if tag in _UNSEEN:
+            continue
+        if tag not in _INLINE:
+            yield "\n" + ("- " if tag == "li" else _HEADINGS.get(tag, ""))
+            waiting.append(None)
+        if node.child is not None:
+            waiting.append(node.child)

@@ -1,0 +1,99 @@
+"""A filter as SQL over the table ``fields`` of an index; every value is a parameter.
+
+``fields`` has a row for each value of a document: its name and kind, and whether it
+stands in a list.  A list has one more, of the kind "list", so that an empty one is
+there, too; what is null has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TypeAlias, assert_never
+
+from rxagent.retrieval.document import Document
+from rxagent.retrieval.filters import AllOf, AnyOf, Compared, Filter, Listed, Null
+from rxagent.retrieval.scalars import Scalar, each_of, kind_of
+
+__all__ = ["FieldRow", "field_rows", "where"]
+
+FieldRow: TypeAlias = tuple[int, str, str, Scalar, bool]
+"""Row of the document, name, kind, value, whether it stands in a list."""
+
+_Sql: TypeAlias = tuple[str, tuple[Scalar, ...]]
+
+_NAMED = "SELECT row FROM fields WHERE name = ?"
+
+
+def field_rows(row: int, document: Document) -> Iterator[FieldRow]:
+    """The rows of a document in ``fields``.
+
+    Args:
+        row: Its own.
+        document: With its metadata.
+    """
+    for name, value in document.metadata.items():
+        if value is None:
+            continue
+        is_list = not isinstance(value, str | int | float | bool)
+        if is_list:
+            yield row, name, "list", 0, True
+        for each in each_of(value):
+            yield row, name, kind_of(each), each, is_list
+
+
+def where(wanted: Filter) -> _Sql:
+    """A condition on ``row``, and its parameters.
+
+    Args:
+        wanted: The filter.
+    """
+    match wanted:
+        case AllOf():
+            return _joined("AND", [where(each) for each in wanted.parts])
+        case AnyOf():
+            return _joined("OR", [where(each) for each in wanted.parts])
+        case Null():
+            return f"row {'IN' if wanted.negated else 'NOT IN'} ({_NAMED})", (
+                wanted.field,
+            )
+        case Listed():
+            return _equal(wanted.field, wanted.values, negated=wanted.negated)
+        case Compared():
+            if wanted.is_ in ("==", "!="):
+                negated = wanted.is_ == "!="
+                return _equal(wanted.field, (wanted.value,), negated=negated)
+            kind = kind_of(wanted.value)
+            if kind == "truth":
+                return "FALSE", ()
+            # The operator is one of four words of ours.
+            condition = f"{_NAMED} AND kind = ? AND value {wanted.is_} ? AND NOT listed"
+            return f"row IN ({condition})", (wanted.field, kind, wanted.value)
+        case _:
+            assert_never(wanted)
+
+
+def _equal(field: str, values: Sequence[Scalar], *, negated: bool) -> _Sql:
+    conditions: list[_Sql] = []
+    for kind, group in groupby(sorted(values, key=kind_of), key=kind_of):
+        these = tuple(group)
+        marks = ", ".join("?" * len(these))
+        condition = f"row IN ({_NAMED} AND kind = ? AND value IN ({marks}))"
+        conditions.append((condition, (field, kind, *these)))
+    any_of, parameters = _joined("OR", conditions) if conditions else ("FALSE", ())
+    if not negated:
+        return any_of, parameters
+    return f"(row IN ({_NAMED}) AND NOT {any_of})", (field, *parameters)
+
+
+def _joined(word: str, parts: Sequence[_Sql]) -> _Sql:
+    """The parts as a tree whose depth grows with the logarithm of their number.
+
+    SQLite refuses expressions that are over 1,000 deep, and a row of ``AND`` is one.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    left, of_left = _joined(word, parts[:half])
+    right, of_right = _joined(word, parts[half:])
+    return f"({left} {word} {right})", (*of_left, *of_right)

@@ -1,0 +1,65 @@
+"""Vectors of texts, as an index wants them: of length one, or none at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import hypot
+from typing import TypeAlias
+
+from reactivex import Observable
+from reactivex import operators as ops
+
+from rxagent.errors import RetrievalError
+from rxagent.operators import just
+from rxagent.types import Embedder
+
+__all__ = ["Vector", "check_length", "unit_vectors"]
+
+Vector: TypeAlias = tuple[float, ...]
+
+
+def unit_vectors(
+    embedder: Embedder, texts: Sequence[str]
+) -> Observable[tuple[Vector | None, ...]]:
+    """Embed texts.
+
+    Args:
+        embedder: Asked once, for the texts that are not blank; not at all for none.
+        texts: Any.
+
+    Returns:
+        Emits for each text its vector, of length one; ``None`` for a text that is blank
+        or whose vector is nothing but zeros.
+    """
+    said = [text for text in texts if text.strip()]
+    if not said:
+        return just((None,) * len(texts))
+
+    def spread(vectors: tuple[Vector, ...]) -> tuple[Vector | None, ...]:
+        if len(vectors) != len(said):
+            raise RetrievalError(
+                f"the embedder made {len(vectors)} vectors of {len(said)} texts; it "
+                "must make one of each"
+            )
+        left = iter(vectors)
+        return tuple(_unit(next(left)) if text.strip() else None for text in texts)
+
+    return embedder(said).pipe(ops.map(spread))
+
+
+def check_length(found: int, wanted: int) -> None:
+    """Refuse a vector that cannot be compared with the others.
+
+    Raises:
+        RetrievalError: If the lengths differ.
+    """
+    if found != wanted:
+        raise RetrievalError(
+            f"the index has vectors of {wanted} numbers, and the embedder makes some "
+            f"of {found}; use the one that made them, or begin with an empty index"
+        )
+
+
+def _unit(vector: Vector) -> Vector | None:
+    length = hypot(*vector)
+    return tuple(each / length for each in vector) if length else None

@@ -1,0 +1,225 @@
+"""What documents must be like: expressions over their metadata.
+
+    Field("year") >= 2020
+    (Field("lang") == "de") & ~Field("tags").is_in(["draft", "old"])
+
+There is no node for "not": the opposite of each node is another one, so nothing that
+translates filters has to know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, NoReturn, TypeAlias, cast
+
+from rxagent.errors import ConfigurationError
+from rxagent.retrieval.scalars import Scalar, problem_of
+
+__all__ = [
+    "AllOf",
+    "AnyOf",
+    "Compared",
+    "Comparison",
+    "Field",
+    "Filter",
+    "Listed",
+    "Null",
+]
+
+Comparison: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
+
+_OPPOSITE: dict[Comparison, Comparison] = {
+    "==": "!=",
+    "!=": "==",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+}
+
+
+class _Combined:
+    """What can be joined to other filters."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Filter) -> Filter:
+        """Both."""
+        return AllOf.joined((cast("Filter", self), other))
+
+    def __or__(self, other: Filter) -> Filter:
+        """Either or both."""
+        return AnyOf.joined((cast("Filter", self), other))
+
+    def __bool__(self) -> NoReturn:
+        """Refuse ``and``, ``or`` and ``1 < x < 2``, which would drop a part."""
+        raise ConfigurationError(
+            "a filter is neither true nor false; join filters with & and |, each in "
+            "parentheses, and negate with ~"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared(_Combined):
+    """A field against a value.
+
+    A field that is missing or null never matches, whatever the comparison is.  Values
+    of different kinds, text, number and truth, are not equal, and none is less than the
+    other.  A list is equal to each value in it, and less than none.
+    """
+
+    field: str
+    is_: Comparison
+    value: Scalar
+
+    def __post_init__(self) -> None:
+        _check(self.field, (self.value,))
+
+    def __invert__(self) -> Compared:
+        """The opposite; a field that is missing does not match it either."""
+        return replace(self, is_=_OPPOSITE[self.is_])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed(_Combined):
+    """A field against a list: equal to one of its values, or, negated, to none.
+
+    A field that is missing or null never matches.
+    """
+
+    field: str
+    values: tuple[Scalar, ...]
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self.field, self.values)
+
+    def __invert__(self) -> Listed:
+        """The opposite; a field that is missing does not match it either."""
+        return replace(self, negated=not self.negated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Null(_Combined):
+    """A field that is missing or null, or, negated, one that is neither."""
+
+    field: str
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self.field, ())
+
+    def __invert__(self) -> Null:
+        """The opposite."""
+        return replace(self, negated=not self.negated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllOf(_Combined):
+    """All of the parts match."""
+
+    parts: tuple[Filter, ...]
+
+    @classmethod
+    def joined(cls, filters: Iterable[Filter]) -> Filter:
+        """One filter of several; of one alone, that one."""
+        parts = _flat(filters, cls)
+        return parts[0] if len(parts) == 1 else cls(parts=parts)
+
+    def __invert__(self) -> AnyOf:
+        """The opposite: some part's opposite matches."""
+        return AnyOf(parts=tuple(~each for each in self.parts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyOf(_Combined):
+    """At least one of the parts matches."""
+
+    parts: tuple[Filter, ...]
+
+    @classmethod
+    def joined(cls, filters: Iterable[Filter]) -> Filter:
+        """One filter of several; of one alone, that one."""
+        parts = _flat(filters, cls)
+        return parts[0] if len(parts) == 1 else cls(parts=parts)
+
+    def __invert__(self) -> AllOf:
+        """The opposite: every part's opposite matches."""
+        return AllOf(parts=tuple(~each for each in self.parts))
+
+
+Filter: TypeAlias = Compared | Listed | Null | AllOf | AnyOf
+"""What documents must be like."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """A name in the metadata, of which Python's operators make filters.
+
+    Args:
+        name: Any text.
+    """
+
+    name: str
+
+    def __eq__(self, value: Scalar) -> Compared:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Equal to a value, or a list with it."""
+        return Compared(field=self.name, is_="==", value=value)
+
+    def __ne__(self, value: Scalar) -> Compared:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        """There, and not equal to a value, nor a list with it."""
+        return Compared(field=self.name, is_="!=", value=value)
+
+    def __lt__(self, value: Scalar) -> Compared:
+        """Less than a value of its kind."""
+        return Compared(field=self.name, is_="<", value=value)
+
+    def __le__(self, value: Scalar) -> Compared:
+        """Less than a value of its kind, or equal."""
+        return Compared(field=self.name, is_="<=", value=value)
+
+    def __gt__(self, value: Scalar) -> Compared:
+        """Greater than a value of its kind."""
+        return Compared(field=self.name, is_=">", value=value)
+
+    def __ge__(self, value: Scalar) -> Compared:
+        """Greater than a value of its kind, or equal."""
+        return Compared(field=self.name, is_=">=", value=value)
+
+    __hash__ = None  # type: ignore[assignment]  # equality makes a filter
+
+    def is_in(self, values: Iterable[Scalar]) -> Listed:
+        """Equal to one of the values."""
+        return Listed(field=self.name, values=tuple(values))
+
+    def not_in(self, values: Iterable[Scalar]) -> Listed:
+        """There, and equal to none of the values."""
+        return ~self.is_in(values)
+
+    def is_null(self) -> Null:
+        """Missing, or null."""
+        return Null(field=self.name)
+
+    def is_not_null(self) -> Null:
+        """There, and not null."""
+        return ~self.is_null()
+
+
+def _flat(filters: Iterable[Filter], kind: type[AllOf | AnyOf]) -> tuple[Filter, ...]:
+    """The filters, with the parts of those that are of ``kind`` in their place."""
+    return tuple(
+        part
+        for each in filters
+        for part in (each.parts if isinstance(each, kind) else (each,))
+    )
+
+
+def _check(field: str, values: Iterable[object]) -> None:
+    if problem := problem_of(field):
+        raise ConfigurationError(f"a filter cannot look at a field named by {problem}")
+    for value in values:
+        if problem := problem_of(value):
+            raise ConfigurationError(
+                f"the field {field!r} cannot be compared with {problem}"
+            )

@@ -1,0 +1,75 @@
+"""Documents out of files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from rxagent.errors import DocumentError
+from rxagent.retrieval.document import Document
+
+__all__ = ["Reader", "read_folder", "read_text"]
+
+Reader: TypeAlias = Callable[[Path], Iterable[Document]]
+"""Reads a file; the id of each document starts with its path."""
+
+
+def read_text(path: Path) -> Iterable[Document]:
+    """Read a file of text, such as Markdown.
+
+    Args:
+        path: Of a file in UTF-8.
+
+    Returns:
+        One document.
+
+    Raises:
+        DocumentError: If it cannot be read.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DocumentError(str(path), f"cannot be read: {error}") from error
+    return (Document(id=str(path), text=text),)
+
+
+def read_folder(
+    folder: str | os.PathLike[str], readers: Mapping[str, Reader] | None = None
+) -> Iterable[Document]:
+    """Read the files of a folder and of those in it.
+
+    Args:
+        folder: Where.
+        readers: What reads a file of each suffix, such as ``".md"``.  By default
+            `read_text` reads ``.txt`` and ``.md``.  Other files are left out.
+
+    Returns:
+        The documents, in the order of their paths, read as they are asked for, and
+        anew each time.  Their ids are relative to the folder, so that it can be moved.
+
+    Raises:
+        DocumentError: While they are read, if the folder is not there, or what a reader
+            raises.
+    """
+    chosen = readers or {".txt": read_text, ".md": read_text}
+    return _Folder(Path(folder), {name.lower(): each for name, each in chosen.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    path: Path
+    readers: Mapping[str, Reader]
+
+    def __iter__(self) -> Iterator[Document]:
+        if not self.path.is_dir():  # an empty one would delete a whole collection
+            raise DocumentError(str(self.path), "is no folder")
+        for path in sorted(self.path.rglob("*")):
+            reader = self.readers.get(path.suffix.lower())
+            if reader is None or not path.is_file():
+                continue
+            name = path.relative_to(self.path).as_posix()
+            for document in reader(path):
+                yield replace(document, id=name + document.id.removeprefix(str(path)))

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+
+from rxagent.errors import ConfigurationError
+from rxagent.retrieval import (
+    AllOf,
+    AnyOf,
+    Compared,
+    Field,
+    Filter,
+    Listed,
+    Metadata,
+    Null,
+    Query,
+    matches,
+)
+from tests.retrieval.chance import FILTERS, METADATA
+
+YEAR, TAGS, LANG = Field("year"), Field("tags"), Field("lang")
+NINETEEN: Metadata = {"year": 2019, "tags": ("a", "b"), "lang": "de", "ok": True}
+
+
+def test_python_operators_make_filters() -> None:
+    assert (YEAR >= 2020) == Compared(field="year", is_=">=", value=2020)
+    assert TAGS.not_in(["a"]) == Listed(field="tags", values=("a",), negated=True)
+    assert LANG.is_not_null() == Null(field="lang", negated=True)
+    both = (YEAR == 1) & (YEAR != 2) & (YEAR < 3)
+    assert isinstance(both, AllOf)
+    assert len(both.parts) == 3
+    either = (YEAR <= 1) | both | (YEAR > 2)
+    assert isinstance(either, AnyOf)
+    assert len(either.parts) == 3
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        YEAR == 2019,
+        YEAR == 2019.0,
+        YEAR != "2019",
+        YEAR < 2020,
+        YEAR > 2018.5,
+        LANG < "dea",
+        LANG >= "de",
+        TAGS == "a",
+        TAGS != "c",
+        TAGS.is_in(["x", "b"]),
+        TAGS.not_in(["x"]),
+        TAGS.not_in([]),
+        Field("ok") == True,  # noqa: E712 - it makes a filter
+        Field("ok") != 1,
+        Field("gone").is_null(),
+        YEAR.is_not_null(),
+    ],
+)
+def test_a_filter_that_matches(wanted: Filter) -> None:
+    assert matches(wanted, NINETEEN)
+    assert not matches(~wanted, NINETEEN)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        YEAR < "a",
+        YEAR >= "a",
+        YEAR < True,
+        Field("ok") > False,
+        Field("ok") <= True,
+        TAGS < "z",
+        TAGS >= "",
+        Field("ok") >= 0,
+    ],
+)
+def test_what_has_no_order_is_neither_less_nor_not_less(wanted: Filter) -> None:
+    assert not matches(wanted, NINETEEN)
+    assert not matches(~wanted, NINETEEN)
+
+
+@pytest.mark.parametrize("metadata", [{}, {"year": None}])
+@pytest.mark.parametrize(
+    "wanted",
+    [YEAR == 1, YEAR != 1, YEAR < 1, YEAR > 1, YEAR.is_in([1]), YEAR.not_in([1])],
+)
+def test_a_missing_field_never_matches_a_comparison(
+    wanted: Filter, metadata: Metadata
+) -> None:
+    """Acceptance 84; a negation does not match it either."""
+    assert not matches(wanted, metadata)
+    assert not matches(~wanted, metadata)
+    assert matches(YEAR.is_null(), metadata)
+
+
+@settings(max_examples=200)
+@given(FILTERS, METADATA)
+def test_the_opposite_of_the_opposite_is_the_filter_and_both_never_match(
+    wanted: Filter, metadata: Metadata
+) -> None:
+    assert ~~wanted == wanted
+    assert not (matches(wanted, metadata) and matches(~wanted, metadata))
+
+
+@settings(max_examples=200)
+@given(FILTERS, FILTERS, METADATA)
+def test_a_narrower_query_finds_nothing_that_the_wider_one_does_not(
+    wide: Filter, narrow: Filter, metadata: Metadata
+) -> None:
+    """S001-47, V-24: a filter is joined and never replaced."""
+    both = Query(text="", filter=wide).within(narrow).filter
+    assert both is not None
+    assert matches(both, metadata) == (
+        matches(wide, metadata) and matches(narrow, metadata)
+    )
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        lambda: bool(YEAR == 1),
+        lambda: (YEAR == 1) and (YEAR == 2),
+        lambda: 1 < YEAR < 3,
+    ],
+)
+def test_what_would_drop_a_part_is_refused(mistake: Callable[[], object]) -> None:
+    with pytest.raises(ConfigurationError, match="neither true nor false"):
+        mistake()
+
+
+def test_what_no_document_can_have_is_no_filter() -> None:
+    with pytest.raises(ConfigurationError, match="'year' cannot be compared with"):
+        Compared(field="year", is_="<", value=float("nan"))
+    with pytest.raises(ConfigurationError, match="a NoneType"):
+        YEAR.is_in([None])  # type: ignore[list-item]
+    with pytest.raises(ConfigurationError, match="named by a text with NUL"):
+        Field("\0").is_null()

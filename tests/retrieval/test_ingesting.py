@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from reactivex import Observable
+from reactivex import operators as ops
+
+from rxagent.errors import ConfigurationError, DocumentError, RetrievalError
+from rxagent.memory import LexicalEmbedder
+from rxagent.retrieval import (
+    Document,
+    Field,
+    Ingested,
+    MemoryDocuments,
+    Query,
+    SqliteDocuments,
+    ingest,
+    read_folder,
+    split_sentences,
+)
+from rxagent.runtime import block, run
+
+EVERYTHING = Field("collection").is_not_null()
+BOOKS = [
+    Document(id="a", text="One red rose. Two blue birds. "),
+    Document(id="b", text="Three green trees. "),
+    Document(id="c", text=""),
+]
+SPLIT = split_sentences(20)
+
+
+class Counting:
+    """An embedder that counts the texts that it is asked for."""
+
+    def __init__(self) -> None:
+        self.texts = 0
+
+    def __call__(
+        self, texts: Sequence[str]
+    ) -> Observable[tuple[tuple[float, ...], ...]]:
+        self.texts += len(texts)
+        return LexicalEmbedder()(texts)
+
+
+def texts(index: MemoryDocuments) -> set[str]:
+    return {kept.document.text for kept in index._kept.values()}
+
+
+def test_documents_are_split_and_found_and_it_says_how_far_it_is() -> None:
+    index = MemoryDocuments()
+    seen = list(block(ingest(BOOKS, index, split=SPLIT, batch_size=2)))
+    assert seen == [
+        Ingested(documents=0, added=2),
+        Ingested(documents=3, added=3),
+        Ingested(documents=3, added=3),
+    ]
+    [found] = run(index.search(Query(text="bird birds")))
+    assert found.text == "Two blue birds. "
+    start = len("One red rose. ")
+    assert found.metadata == {
+        "source": "a",
+        "collection": "documents",
+        "start": start,
+        "end": start + len(found.text),
+    }
+
+
+def test_it_may_be_repeated_and_embeds_only_what_is_new() -> None:
+    embed = Counting()
+    index = MemoryDocuments(embed)
+    source = ingest(BOOKS, index, split=SPLIT)
+    run(source)
+    before = texts(index)
+    assert list(block(source))[-1] == Ingested(documents=3, kept=3)
+    assert texts(index) == before
+    assert embed.texts == 3
+
+
+def test_what_has_changed_is_replaced_and_what_has_vanished_is_deleted() -> None:
+    embed = Counting()
+    index = MemoryDocuments(embed)
+    run(index.add([Document(id="other", text="not ours")]))
+    run(ingest([Document(id="x", text="of another one")], index, collection="other"))
+    run(ingest(BOOKS, index, split=SPLIT))
+    asked = embed.texts
+
+    changed = [replace(BOOKS[0], text="One red rose. Two black birds. ")]
+    done = list(block(ingest(changed, index, split=SPLIT)))[-1]
+    assert done == Ingested(documents=1, added=1, kept=1, deleted=2)
+    assert embed.texts == asked + 1
+    assert texts(index) == {
+        "One red rose. ",
+        "Two black birds. ",
+        "not ours",
+        "of another one",
+    }
+
+
+def test_a_document_whose_metadata_has_changed_is_replaced() -> None:
+    index = MemoryDocuments()
+    run(ingest(BOOKS, index))
+    run(ingest([replace(BOOKS[1], metadata={"lang": "en"})], index))
+    assert len(run(index.ids(EVERYTHING))) == 1
+    assert len(run(index.ids(Field("lang") == "en"))) == 1
+
+
+def breaking(documents: Iterable[Document], after: int) -> Iterator[Document]:
+    for number, document in enumerate(documents):
+        if number == after:
+            raise DocumentError(document.id, "cannot be read")
+        yield document
+
+
+def test_a_document_that_cannot_be_read_is_the_error_and_nothing_is_deleted() -> None:
+    index = MemoryDocuments()
+    run(ingest([Document(id="z", text="old")], index))
+    with pytest.raises(DocumentError, match="'b' cannot be read"):
+        run(ingest(breaking(BOOKS, 1), index, split=SPLIT, batch_size=1))
+    assert "old" in texts(index)
+
+
+def test_what_was_interrupted_goes_on_where_it_was() -> None:
+    embed = Counting()
+    index = MemoryDocuments(embed)
+    with pytest.raises(DocumentError):
+        run(ingest(breaking(BOOKS, 1), index, split=SPLIT, batch_size=1))
+    assert embed.texts == 2
+    done = list(block(ingest(BOOKS, index, split=SPLIT)))[-1]
+    assert done == Ingested(documents=3, added=1, kept=2)
+    assert embed.texts == 3
+
+
+def test_leaving_it_reads_no_more_than_a_batch() -> None:
+    read: list[str] = []
+
+    def documents() -> Iterator[Document]:
+        for number in range(1_000):
+            read.append(str(number))
+            yield Document(id=str(number), text="text")
+
+    index = MemoryDocuments()
+    first = ingest(documents(), index, batch_size=4).pipe(ops.take(1))
+    assert run(first).added == 4
+    assert len(run(index.ids(EVERYTHING))) == 4
+    assert len(read) <= 8
+
+
+def test_an_index_that_fails_is_the_error(tmp_path: Path) -> None:
+    with (
+        SqliteDocuments(tmp_path / "no" / "such.db") as index,
+        pytest.raises(RetrievalError, match="make its folder"),
+    ):
+        run(ingest(BOOKS, index))
+    with pytest.raises(ConfigurationError, match="batch_size"):
+        ingest(BOOKS, MemoryDocuments(), batch_size=0)
+
+
+def test_it_is_cold_and_a_folder_can_be_read_again(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "b.md").write_text("# B\n", encoding="utf-8")
+    (tmp_path / "deep" / "A.TXT").write_bytes(b"\xef\xbb\xbfAlpha")
+    (tmp_path / "c.bin").write_bytes(b"\0")
+    index = MemoryDocuments()
+    source = ingest(read_folder(tmp_path), index)
+    assert texts(index) == set()
+    assert run(source).documents == 2
+    assert texts(index) == {"# B\n", "Alpha"}
+    (tmp_path / "b.md").unlink()
+    assert run(source).deleted == 1
+    assert [each.id for each in read_folder(tmp_path)] == ["deep/A.TXT"]
+
+
+def test_what_is_no_text_and_what_is_no_folder_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(DocumentError, match=r"a\.txt' cannot be read: 'utf-8"):
+        list(read_folder(tmp_path))
+    with pytest.raises(DocumentError, match="is no folder"):
+        list(read_folder(tmp_path / "no"))
