@@ -9,6 +9,7 @@ from rxagent.errors import ConfigurationError
 from rxagent.events import ChatEvent
 from rxagent.guards._answer import AnswerRewriter
 from rxagent.guards._event_guard import EventGuard
+from rxagent.guards._leaving import told_when_left
 from rxagent.guards._lift import TextLift
 from rxagent.guards._own import OwnGuard, guard_name, text_guard
 from rxagent.guards._text_guard import Channel
@@ -79,4 +80,7 @@ def guard(
     if answer:
         operators.append(transduce(partial(AnswerRewriter, tuple(lifts), seen)))
     names = ", ".join(map(guard_name, guards))
-    return named("guard", after(fuse(operators)), settings=names)
+    advisor = after(fuse(operators))
+    if any(isinstance(each, EventGuard) for each in guards):
+        advisor = told_when_left(advisor, name=names)
+    return named("guard", advisor, settings=names)

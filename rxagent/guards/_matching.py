@@ -5,7 +5,9 @@ pattern's match at a place is what the engine finds there.  After an empty match
 next character passes.
 
 A place is decided when no text that may still come changes what the engine finds there.
-The first place that is not decided, and all behind it, is held.
+The first place that is not decided, and all behind it, is held.  It is looked at with
+each piece; a long one only when it has grown by a sixteenth, so that the time is linear
+in its length, however small the pieces are.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ __all__ = ["Matching", "OnHold", "Replace"]
 
 OnHold: TypeAlias = Literal["release", "redact", "stop"]
 Replace: TypeAlias = Callable[[Rule, Found], str]
+
+_LONG = 256  # characters held; an address is shorter, and most keys are
+_GROWTH = 16
 
 
 class Matching:
@@ -47,6 +52,7 @@ class Matching:
         self._rules = rules
         self._replace = replace
         self._max = self._limit = max_hold_chars
+        self._again = 0  # so many characters are held when they are looked at again
         self._on_hold = on_hold
         self._watches = [Watch(rule) for rule in rules]
         self._look = _all_of([rule.first_look for rule in rules])
@@ -72,18 +78,19 @@ class Matching:
                 self._text, self._at, self._next = whole, end, end
                 self._drop()
                 return (text,) if at == end - len(text) else (whole[at:],)
-            for watch in self._watches:
-                start = watch.first(text, whole, at, self._offset)
-                if start == MATCHES:
-                    break
-                if start < first:
-                    first = start
-            else:
-                self._text, self._at, self._next = whole, first, first
-                self._drop()
-                if first == end and at == end - len(text):
-                    return (text,)
-                return (whole[at:first],) if first > at else ()
+            if end - at < _LONG:
+                for watch in self._watches:
+                    start = watch.first(text, whole, at, self._offset)
+                    if start == MATCHES:
+                        break
+                    if start < first:
+                        first = start
+                else:
+                    self._text, self._at, self._next = whole, first, first
+                    self._drop()
+                    if first == end and at == end - len(text):
+                        return (text,)
+                    return (whole[at:first],) if first > at else ()
         return _joined(self.feed_placed(text))
 
     def flush(self) -> Sequence[str]:
@@ -97,12 +104,12 @@ class Matching:
             room = self._limit - self.held
             self._text += text[:room]
             text = text[room:]
-            # What was replaced before it was decided is looked at again at steps that
-            # grow, so that an endless one takes no endless time.
-            if not self._is_swallowing or self.held == self._limit:
+            if self.held >= self._again:
                 spans += self._decided()
             while self.held >= self._limit:
                 spans += self._too_long()
+            if self._is_swallowing:
+                self._again = self._limit
             self._drop()
         return spans
 
@@ -122,8 +129,14 @@ class Matching:
             found = [(scan.rule, each) for scan in first if (each := scan.found)]
             yield from self._up_to(start)
             if len(found) < len(first):
+                self._again = self._next_look()
                 return
             yield from self._matched(*max(found, key=_length))
+
+    def _next_look(self) -> int:
+        """How much is held when the rest of it is worth a look."""
+        held = self.held
+        return 0 if held < _LONG else min(held + held // _GROWTH, self._limit)
 
     def _rest(self) -> Iterator[Span]:
         text = self._text

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from inspect import Signature, isgenerator, signature
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 
-from reactivex import Observable, abc
+from reactivex import Observable, abc, typing
 from reactivex.disposable import Disposable
 from reactivex.scheduler import ImmediateScheduler
 
@@ -19,6 +19,7 @@ from rxagent.types import Operator, Transducer
 __all__ = ["GeneratorGuard", "OwnGuard", "guard_name", "text_guard"]
 
 _Out: TypeAlias = str | Iterable[str] | None
+_T = TypeVar("_T")
 
 GeneratorGuard: TypeAlias = Callable[[], Generator[_Out, str | None, _Out]]
 """``text = yield out``: it gets a piece and gives what is ready, which may be ``None``,
@@ -88,9 +89,9 @@ class _Made:
         if isgenerator(made):
             return _Generated(cast("Generator[_Out, str | None, _Out]", made))
         if not (hasattr(made, "feed") and hasattr(made, "flush")):
-            raise GuardError(
-                guard_name(self.make), f"made a {type(made).__name__}, no transducer"
-            )
+            name = guard_name(self.make)
+            hint = f"; pass {name}(), not {name}" if callable(made) else ""
+            raise GuardError(name, f"made a {type(made).__name__}, no transducer{hint}")
         return cast("Transducer[str, str]", made)
 
 
@@ -139,17 +140,17 @@ class _Pushed:
         self._observers: list[abc.ObserverBase[str]] = []
         self._ready: list[str] = []
         self._errors: list[Exception] = []
-        operator(Observable(self._subscribe)).subscribe(
-            self._ready.append,
-            self._errors.append,
-            self._complete,
-            # Nothing waits for its turn, and what wants to wait for a time fails.
-            scheduler=ImmediateScheduler.singleton(),
-        )
+        try:
+            self._listen(operator(Observable(self._subscribe)))
+        except _NeedsTimeError as error:
+            self._errors.append(error)
 
     def feed(self, text: str, /) -> Sequence[str]:
-        for observer in tuple(self._observers):
-            observer.on_next(text)
+        try:
+            for observer in tuple(self._observers):
+                observer.on_next(text)
+        except _NeedsTimeError as error:
+            self._errors.append(error)
         return self._taken()
 
     def flush(self) -> Sequence[str]:
@@ -157,12 +158,20 @@ class _Pushed:
             observer.on_completed()
         ready = self._taken()
         if not self.is_done:
-            raise GuardError(
-                self._name,
-                "did not complete with the text; an operator that needs time, or other "
-                "streams, is an EventGuard",
-            )
+            raise self._needs_more("did not complete with the text")
         return ready
+
+    def _listen(self, out: Observable[str]) -> None:
+        if not isinstance(out, Observable):
+            raise GuardError(
+                self._name, f"is no operator: it made a {type(out).__name__}"
+            )
+        out.subscribe(
+            self._ready.append,
+            self._errors.append,
+            self._complete,
+            scheduler=_AtOnce.singleton(),
+        )
 
     def _subscribe(
         self, observer: abc.ObserverBase[str], _: abc.SchedulerBase | None = None
@@ -175,7 +184,33 @@ class _Pushed:
 
     def _taken(self) -> Sequence[str]:
         if self._errors:
-            raise self._errors[0]
+            error = self._errors[0]
+            if isinstance(error, _NeedsTimeError):
+                raise self._needs_more("waits for a time") from error
+            raise error
         ready = tuple(self._ready)
         self._ready.clear()
         return ready
+
+    def _needs_more(self, problem: str) -> GuardError:
+        more = "an operator that needs time, or other streams, is an EventGuard"
+        return GuardError(self._name, f"{problem}; {more}")
+
+
+class _NeedsTimeError(Exception):
+    """An operator has asked for a timer."""
+
+
+class _AtOnce(ImmediateScheduler):
+    """Nothing waits for its turn, and what wants to wait for a time fails."""
+
+    def schedule_relative(
+        self,
+        duetime: typing.RelativeTime,
+        action: typing.ScheduledAction[_T],
+        state: _T | None = None,
+    ) -> abc.DisposableBase:
+        """Do what is due at once."""
+        if self.to_timedelta(duetime).total_seconds() > 0:
+            raise _NeedsTimeError
+        return self.invoke_action(action, state)

@@ -21,6 +21,9 @@ def pieces_of(piece: Piece, texts: Iterable[str]) -> Sequence[Piece]:
     """Return ``piece`` with other texts: one event for each.
 
     The first one of a tool call says its id and name, even if no text is left of it.
+
+    Raises:
+        TypeError: If a guard made something else than text.
     """
     texts = tuple(texts)
     if len(texts) == 1 and texts[0] == text_of(piece):
@@ -30,7 +33,7 @@ def pieces_of(piece: Piece, texts: Iterable[str]) -> Sequence[Piece]:
             index=piece.index,
             id=piece.id,
             name=piece.name,
-            arguments=texts[0] if texts else "",
+            arguments=_checked(texts[0]) if texts else "",
             origin=piece.origin,
         )
         return (first, *(_piece(piece, text) for text in texts[1:]))
@@ -43,6 +46,7 @@ def continued(piece: Piece) -> Piece:
 
 
 def _piece(like: Piece, text: str) -> Piece:
+    _checked(text)
     match like:
         case TextDelta(origin=origin):
             return TextDelta(text=text, origin=origin)
@@ -50,3 +54,9 @@ def _piece(like: Piece, text: str) -> Piece:
             return ReasoningDelta(text=text, origin=origin)
         case ToolCallDelta(index=index, origin=origin):
             return ToolCallDelta(index=index, arguments=text, origin=origin)
+
+
+def _checked(text: str) -> str:
+    if not isinstance(text, str):  # an operator may make anything of text
+        raise TypeError(f"a guard made a {type(text).__name__} where text belongs")
+    return text

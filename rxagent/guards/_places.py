@@ -41,30 +41,66 @@ class _Text:
         return pieces
 
 
+class _Queued:
+    """The texts of one lane that stand in the queue.
+
+    Args:
+        lane: The lane, which is measured from now on.
+    """
+
+    __slots__ = ("count", "lane", "open")
+
+    def __init__(self, lane: Lane) -> None:
+        lane.measure()
+        self.lane = lane
+        self.count = 0
+        self.open: deque[_Text] = deque()  # without those before what is not decided
+
+    def append(self, text: _Text) -> None:
+        """Note a text that was put into the queue."""
+        self.count += 1
+        self.open.append(text)
+
+    def take(self, text: _Text) -> None:
+        """Forget a text that has left the queue."""
+        self.count -= 1
+        if self.open and self.open[0] is text:
+            self.open.popleft()
+
+    def next(self) -> _Text | None:
+        """The text in which what is not decided starts; else the last one."""
+        while len(self.open) > 1 and self.open[0].end <= self.lane.decided:
+            self.open.popleft()
+        return self.open[0] if self.open else None
+
+
 class Places:
     """The queue, from the first event that has to wait to the last one.
+
+    A piece costs the same, however many wait: each lane knows its own.
 
     Args:
         lane: The only one that holds text.
     """
 
     def __init__(self, lane: Lane) -> None:
-        lane.measure()
-        self._lanes = [lane]  # that are measured
         self._queue: deque[_Text | ChatEvent] = deque()
-        self._append(lane, continued(lane.last))
+        self._events = 0  # in the queue, without the texts
+        self._lanes: dict[Lane, _Queued] = {}
+        self._append(self._measured(lane), continued(lane.last))
 
     @property
     def is_over(self) -> bool:
         """Whether no event waits any more."""
-        return not any(not isinstance(each, _Text) for each in self._queue) and (
-            len({id(each.lane) for each in self._texts()}) <= 1
-        )
+        if self._events:
+            return False
+        return sum(1 for each in self._lanes.values() if each.count) <= 1
 
     @property
     def lane(self) -> Lane | None:
-        """Whose text is first."""
-        return next((each.lane for each in self._texts()), None)
+        """Whose text is first, once no event waits."""
+        first = self._queue[0] if self._queue else None
+        return first.lane if isinstance(first, _Text) else None
 
     def events(self) -> list[ChatEvent]:
         """The events that wait, without the texts."""
@@ -72,73 +108,69 @@ class Places:
 
     def wait(self, event: ChatEvent) -> None:
         """Put an event behind what waits."""
+        self._events += 1
         self._queue.append(event)
 
     def feed(self, lane: Lane, piece: Piece) -> list[ChatEvent]:
         """Put a piece of text behind what waits; return what is ready."""
-        self._measure(lane)
+        queued = self._measured(lane)
         lane.last = piece
         spans = lane.feed_placed(text_of(piece))
-        self._append(lane, piece)
-        self._place(lane, spans)
+        self._append(queued, piece)
+        self._place(queued, spans)
         return list(self._ready())
 
     def flush(self, lanes: Iterable[Lane]) -> list[ChatEvent]:
         """Flush ``lanes``, and return all that waits."""
         for lane in lanes:
-            self._measure(lane)
-            self._place(lane, lane.flush_placed())
+            queued = self._measured(lane)
+            self._place(queued, lane.flush_placed())
             lane.decided = lane.fed
         return list(self._ready())
 
-    def _texts(self) -> Iterator[_Text]:
-        return (each for each in self._queue if isinstance(each, _Text))
+    def _measured(self, lane: Lane) -> _Queued:
+        queued = self._lanes.get(lane)
+        if queued is None:
+            queued = self._lanes[lane] = _Queued(lane)
+        return queued
 
-    def _measure(self, lane: Lane) -> None:
-        if lane not in self._lanes:
-            lane.measure()
-            self._lanes.append(lane)
-
-    def _append(self, lane: Lane, piece: Piece) -> _Text:
-        place = _Text(lane=lane, piece=piece, end=lane.fed)
+    def _append(self, queued: _Queued, piece: Piece) -> _Text:
+        place = _Text(lane=queued.lane, piece=piece, end=queued.lane.fed)
+        queued.append(place)
         self._queue.append(place)
         return place
 
-    def _place(self, lane: Lane, spans: Iterable[Span]) -> None:
+    def _place(self, queued: _Queued, spans: Iterable[Span]) -> None:
         """Put what came out of a lane where its input stands in the queue."""
         for span in spans:
-            left = span
-            while left.is_kept and left.width > (room := self._room(lane)) > 0:
-                self._put(lane, left.text[:room], room)
-                left = Span(left.text[room:], left.width - room, is_kept=True)
-            self._put(lane, left.text, left.width)
+            at, left = 0, span.width
+            while span.is_kept and left > (room := self._room(queued)) > 0:
+                self._put(queued, span.text[at : at + room], room)
+                at, left = at + room, left - room
+            self._put(queued, span.text[at:], left)
 
-    def _room(self, lane: Lane) -> int:
+    def _room(self, queued: _Queued) -> int:
         """Characters from what is decided to the next border of the lane's pieces."""
-        place = self._next(lane)
-        return place.end - lane.decided if place else 0
+        place = queued.next()
+        return place.end - queued.lane.decided if place else 0
 
-    def _put(self, lane: Lane, text: str, width: int) -> None:
-        place = self._next(lane)
+    def _put(self, queued: _Queued, text: str, width: int) -> None:
+        place = queued.next()
         if place is None:  # more than what went in, such as a last word
-            place = self._append(lane, continued(lane.last))
+            place = self._append(queued, continued(queued.lane.last))
         if text:
             place.texts.append(text)
-        lane.decided += width
-
-    def _next(self, lane: Lane) -> _Text | None:
-        """The piece of a lane in which what is not decided starts."""
-        mine = [each for each in self._texts() if each.lane is lane]
-        open_ = (each for each in mine if each.end > lane.decided)
-        return next(open_, mine[-1] if mine else None)
+        queued.lane.decided += width
 
     def _ready(self) -> Iterator[ChatEvent]:
         while self._queue:
             place = self._queue[0]
             if not isinstance(place, _Text):
+                self._events -= 1
                 yield place
             else:
                 yield from place.taken()
                 if place.end > place.lane.decided:
                     return
+                self._lanes[place.lane].take(place)
             self._queue.popleft()

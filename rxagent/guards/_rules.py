@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rxagent.errors import ConfigurationError
 from rxagent.guards._pattern import Pattern
@@ -38,15 +38,35 @@ def rules_of(
         raise ConfigurationError(
             f"{guard}: timeout_s must be more than 0, got {timeout_s}"
         )
-    several = (patterns,) if isinstance(patterns, str | Pattern) else tuple(patterns)
-    if not several:
-        raise ConfigurationError(f"{guard} needs a pattern at least")
     return tuple(
-        Rule(
-            guard,
-            Pattern(expression=each) if isinstance(each, str) else each,
-            number,
-            timeout_s=timeout_s,
-        )
-        for number, each in enumerate(several, start=1)
+        Rule(guard, pattern, number, timeout_s=timeout_s)
+        for number, pattern in enumerate(_several(guard, patterns), start=1)
+    )
+
+
+def _several(
+    guard: str, patterns: str | Pattern | Iterable[str | Pattern]
+) -> Iterator[Pattern]:
+    if isinstance(patterns, str | Pattern):
+        patterns = (patterns,)
+    elif not isinstance(patterns, Iterable):
+        raise _no_pattern(guard, patterns)
+    is_empty = True
+    for each in patterns:
+        is_empty = False
+        if isinstance(each, str):
+            yield Pattern(expression=each)
+        elif isinstance(each, Pattern):
+            yield each
+        else:
+            raise _no_pattern(guard, each)
+    if is_empty:
+        raise ConfigurationError(f"{guard} needs a pattern at least")
+
+
+def _no_pattern(guard: str, found: object) -> ConfigurationError:
+    # What it is, and not what it holds: that may be the secret.
+    kind = type(found).__name__
+    return ConfigurationError(
+        f"{guard} takes texts of expressions and Patterns, and got one {kind}"
     )

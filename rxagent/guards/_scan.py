@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rxagent.errors import GuardError
+from rxagent.errors import ConfigurationError, GuardError
 from rxagent.guards._engine import Compiled, Found
 from rxagent.guards._first_look import first_look
 from rxagent.guards._pattern import Pattern
@@ -24,7 +24,7 @@ class Rule:
         timeout_s: How long a search may take, in seconds.
 
     Raises:
-        ConfigurationError: If no stream can follow the pattern.
+        ConfigurationError: If no stream can follow the pattern, or it never ends.
     """
 
     __slots__ = (
@@ -44,8 +44,14 @@ class Rule:
         self.pattern = pattern
         self.name = pattern.name or f"pattern {number}"
         self.timeout_s = timeout_s
-        self.compiled = Compiled(pattern.expression, name=f"{guard}'s {self.name}")
-        self.first_look = first_look(self.compiled)
+        shown = f"{guard}'s {self.name}"
+        self.compiled = Compiled(pattern.expression, name=shown)
+        try:
+            self.first_look = first_look(self.compiled)
+        except MemoryError:  # all that the engine says of a recursion
+            raise ConfigurationError(
+                f"{shown} calls itself without end; the engine cannot search for it"
+            ) from None
         self.short = _SHORT_AND_TAME if self.compiled.is_tame else _SHORT
         """A text of fewer characters needs no clock."""
 

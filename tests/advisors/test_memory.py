@@ -273,7 +273,7 @@ def test_the_id_may_be_under_another_key() -> None:
 
 @pytest.mark.parametrize("outermost", ["safeguard", "memory"])
 def test_nothing_of_a_blocked_turn_is_stored(outermost: str) -> None:
-    """Q2: in both places."""
+    """S000-88, Q2: in both places, and the next turn knows nothing of it."""
     store = Watched()
     both = [safeguard(["bomb"]), memory(store)]
     model = ScriptedModel("A")

@@ -6,13 +6,15 @@ import pytest
 import reactivex
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reactivex import Observable
+from reactivex import operators as ops
 from reactivex.testing.marbles import marbles_testing
 
 from rxagent.advisors import REFUSAL, safeguard
 from rxagent.advisors._folding import Words
 from rxagent.advisors._look_alikes import ALIKE, MARKED
 from rxagent.agent import Agent
-from rxagent.chain import chain
+from rxagent.chain import around, chain
 from rxagent.context import Context
 from rxagent.errors import ConfigurationError
 from rxagent.events import ChatEvent, Finished, TextDelta
@@ -24,9 +26,11 @@ from rxagent.messages import (
     ToolMessage,
     UserMessage,
 )
+from rxagent.operators import just
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
 from rxagent.testing import ScriptedModel, assert_advisor_laws
+from rxagent.types import Exchange
 from rxagent.usage import Usage
 from tests.marbles import Letters, comparable, drawn
 
@@ -38,7 +42,7 @@ def is_blocked(text: str, *words: str, look_alikes: bool = True) -> bool:
 
 
 def test_a_banned_word_is_answered_without_the_model() -> None:
-    """S000-84, S000-85, S001-17, S001-18, M-64."""
+    """S000-84, S000-85, S001-17, S001-18, S001-19, M-64."""
     model = ScriptedModel()
     agent = Agent(model, advisors=[safeguard(["bomb"])], context={"tenant": "a"})
 
@@ -53,13 +57,38 @@ def test_a_banned_word_is_answered_without_the_model() -> None:
 
 
 def test_a_blocked_answer_streams_as_one_text_and_its_end() -> None:
-    """S001-11."""
+    """S001-11, S001-20."""
     agent = Agent(ScriptedModel(), advisors=[safeguard(["bomb"], refusal="No.")])
 
     events = list(agent.stream("bomb"))
 
     assert [type(event) for event in events] == [TextDelta, Finished]
     assert list(agent.stream("bomb").text()) == ["No."]
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_who_stands_outside_of_it_sees_blocked_turns_as_they_were_typed(
+    streams: bool,
+) -> None:
+    """S001-141, S001-18: an audit, of a few lines."""
+    record: list[tuple[str, str | None]] = []
+
+    def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
+        def note(event: ChatEvent) -> None:
+            if isinstance(event, Finished):
+                record.append((request.messages[-1].text, event.response.blocked_by))
+
+        return just(request).pipe(inner, ops.do_action(note))
+
+    model = ScriptedModel("fine")
+    agent = Agent(model, advisors=[around(handle), safeguard(["bomb"])])
+    for text in ("A BOMB", "hi"):
+        if streams:
+            list(agent.stream(text))
+        else:
+            agent.call(text).run()
+
+    assert record == [("A BOMB", "safeguard"), ("hi", None)]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ The seven anchors of its section 6 are the tests of `TestAnchors`.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import cast
+from sys import setprofile
+from types import FrameType
+from typing import Any, cast
 
 import pytest
 import reactivex
@@ -28,7 +30,7 @@ from rxagent.events import (
     ToolCallDelta,
     ToolFinished,
 )
-from rxagent.guards import EventGuard, block, guard, redact
+from rxagent.guards import EventGuard, block, by_paragraph, guard, redact
 from rxagent.messages import AssistantMessage
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
@@ -402,6 +404,30 @@ class TestPlaces:
             END,
         ]
 
+    def test_a_piece_costs_the_same_however_many_wait(self) -> None:
+        def work(pieces: int) -> int:
+            """Calls of functions, of Python alone, for so many pieces that wait."""
+            called = 0
+
+            def count(_: FrameType, what: str, __: object) -> None:
+                nonlocal called
+                called += what == "call"
+
+            setprofile(count)
+            try:
+                events = answered(
+                    guard(by_paragraph()),
+                    *texts("a"),
+                    self.CALL,
+                    *texts(*["b "] * pieces),
+                )
+            finally:
+                setprofile(None)
+            assert len(events) == pieces + 2
+            return called
+
+        assert work(1000) < 12 * work(100)
+
     def test_a_retraction_voids_what_is_held_and_no_event(self) -> None:
         retracted = Retracted(reason="again")
 
@@ -444,6 +470,21 @@ class TestErrors:
         assert "sk-secret" not in str(error)
         assert seen == []
         assert closed == [True]
+
+    def test_what_is_no_text_is_not_delivered(self) -> None:
+        lists: Any = ops.buffer_with_count(2)
+        events = just(*texts("a b c"), END)
+        errors: list[Exception] = []
+        seen: list[ChatEvent] = []
+
+        exchange = guard(lists)(lambda _: events)
+
+        just(ChatRequest(messages=())).pipe(exchange).subscribe(
+            seen.append, errors.append
+        )
+
+        assert seen == []
+        assert "a list where text belongs" in str(errors[0].__cause__)
 
     def test_an_error_of_an_operator_is_one_too(self) -> None:
         def divide(source: Observable[str]) -> Observable[str]:

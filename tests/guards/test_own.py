@@ -10,6 +10,7 @@ from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.errors import ConfigurationError, GuardError
+from rxagent.guards import by_line
 from rxagent.guards._own import text_guard
 from rxagent.testing import assert_guard_laws
 
@@ -120,9 +121,25 @@ def test_an_operator_that_does_not_end_with_the_text_is_told_what_to_be() -> Non
         outputs(ops.concat(reactivex.never()), "a")
 
 
-def test_an_operator_that_wants_to_wait_fails_loudly() -> None:
-    with pytest.raises(Exception, match="Would block"):
-        outputs(ops.buffer_with_time(1.0), "a")
+@pytest.mark.parametrize(
+    "waits", [ops.buffer_with_time(1.0), ops.delay(1.0), ops.debounce(0.1)]
+)
+def test_an_operator_that_wants_to_wait_is_told_what_to_be(waits: object) -> None:
+    with pytest.raises(GuardError, match=r"waits for a time; .* is an EventGuard"):
+        outputs(waits, "a")
+
+
+def test_what_makes_no_observable_is_an_error_that_names_it() -> None:
+    class Needy:
+        def __init__(self, limit: int) -> None: ...
+
+    with pytest.raises(GuardError, match="Needy' is no operator: it made a Needy"):
+        outputs(Needy, "a")
+
+
+def test_a_guard_that_was_not_called_is_told_so() -> None:
+    with pytest.raises(GuardError, match=r"pass by_line\(\), not by_line"):
+        outputs(by_line, "a")
 
 
 def test_what_makes_no_transducer_is_an_error_that_names_it() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import reactivex
 import regex
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -62,7 +63,7 @@ def held(guard: TextGuard, *pieces: str) -> int:
 def test_the_redaction_law_holds_at_every_cut(
     expressions: list[str], texts: list[str]
 ) -> None:
-    """Also S002-2 to S002-4: and nothing of a match gets out before it is decided."""
+    """S002-20, S002-2 to S002-4: nothing of a match gets out before it is decided."""
     assume_valid(*expressions)
     replacements = [f"<{number}>" for number in range(len(expressions))]
     guard = redact(
@@ -290,6 +291,18 @@ def test_an_endless_candidate_takes_linear_time(on_hold: Any) -> None:
     assert 0 < work[1] < 11 * work[0]
 
 
+def test_a_long_candidate_costs_little_however_small_the_pieces_are() -> None:
+    """A key of 4,000 characters, one by one: each is asked about a few dozen times."""
+    guard: Any = redact(r"-BEGIN-[\s\S]*?-END-", "#")
+    compiled = guard.rules[0].compiled
+    engines = [Counting(compiled.open), Counting(compiled.touches)]
+    compiled.open, compiled.touches = engines
+    text = f"a -BEGIN-{'x' * 4_000}-END- b"
+
+    assert joined(guard, *text) == "a # b"
+    assert sum(engine.characters for engine in engines) < 40 * len(text)
+
+
 def test_a_catastrophic_pattern_is_a_guard_error_and_no_standstill() -> None:
     guard = redact(r"(?:a|a)+(?!a|c)\W", timeout_s=0.05)
 
@@ -306,6 +319,7 @@ def test_a_catastrophic_pattern_is_a_guard_error_and_no_standstill() -> None:
         (r"\Ga", r"\\G"),
         (r"a\Kb", r"\\K"),
         ("a(?R)?b", r"\(\?R\)"),
+        ("(a|(?1))", "calls itself without end"),
         (r"a(*SKIP)b", "SKIP"),
         ("(?:abc){e<=1}", "approximate"),
         ("(?r)ab", "flag"),
@@ -321,6 +335,12 @@ def test_a_catastrophic_pattern_is_a_guard_error_and_no_standstill() -> None:
 def test_what_no_stream_can_follow_is_refused(pattern: str, problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
         redact(pattern)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, ["a", 5], reactivex.never()])
+def test_what_is_no_pattern_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="texts of expressions and Patterns"):
+        redact(wrong)
 
 
 def test_options_that_cannot_work_are_refused() -> None:
