@@ -1,7 +1,8 @@
 """Reactive streams for LLM agents: an agent is an RxPY operator.
 
-Nouns are here; the catalogues are modules: `rxagent.advisors`, `rxagent.errors`,
-`rxagent.models`, `rxagent.operators`, `rxagent.runtime`, `rxagent.testing`,
+Nouns are here; the catalogues are modules: `rxagent.advisors`, `rxagent.entities`,
+`rxagent.errors`, `rxagent.guards`, `rxagent.memory`, `rxagent.models`,
+`rxagent.operators`, `rxagent.output`, `rxagent.runtime`, `rxagent.testing`,
 `rxagent.tools`, `rxagent.wire`.
 """
 
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from rxagent.agent import Agent, Prompt
 from rxagent.chain import after, around, before
 from rxagent.context import Context, Key
+from rxagent.entities import Partial
 from rxagent.events import (
     ApprovalRequested,
     ChatEvent,
@@ -17,6 +19,7 @@ from rxagent.events import (
     ReasoningDelta,
     Retracted,
     RoundFinished,
+    StageFinished,
     TextDelta,
     ToolCallDelta,
     ToolFinished,
@@ -44,7 +47,7 @@ from rxagent.named import by_order, named
 from rxagent.operators import just
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatOptions, ChatRequest, Origin, ToolSpec
-from rxagent.responses import ChatResponse, FinishReason, Limit
+from rxagent.responses import ChatResponse, FinishReason, Limit, Verdict
 from rxagent.runtime import Flow
 from rxagent.tools import Tool, ToolContext, tool
 from rxagent.types import Advisor, Exchange, Operator
@@ -77,6 +80,7 @@ __all__ = [
     "Opaque",
     "Operator",
     "Origin",
+    "Partial",
     "Prompt",
     "Reasoning",
     "ReasoningDelta",
@@ -84,6 +88,7 @@ __all__ = [
     "Retracted",
     "RetryPolicy",
     "RoundFinished",
+    "StageFinished",
     "SystemMessage",
     "Text",
     "TextDelta",
@@ -100,6 +105,7 @@ __all__ = [
     "Usage",
     "UserMessage",
     "UserPart",
+    "Verdict",
     "__version__",
     "after",
     "around",

@@ -9,31 +9,34 @@ from uuid import uuid4
 
 from reactivex import Observable, abc
 
-from rxagent.advisors import tool_loop
-from rxagent.advisors._resumption import RESUME, Resumption
+from rxagent.advisors import resuming, tool_loop, validate
+from rxagent.advisors._resumption import RESUME
 from rxagent.agent_tool import asking
+from rxagent.answers_in_types import AnswersInTypes, CallOptions
 from rxagent.chain import chain
 from rxagent.context import Context
 from rxagent.decisions import Decision
+from rxagent.effective import described, loop_owners, with_check, with_loop
+from rxagent.entities.asking import asking_for
 from rxagent.errors import ConfigurationError, RequestError
 from rxagent.events import ChatEvent
 from rxagent.messages import SystemMessage
-from rxagent.named import Named, name_of
 from rxagent.operators import concat_each, just, one_finished, responses
+from rxagent.output import output_type
 from rxagent.prompt import Prompt, asked, given, listed
-from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
+from rxagent.requests import ChatOptions, ChatRequest, Failure, ToolSpec
 from rxagent.responses import ChatResponse
 from rxagent.runtime import Flow, with_room
 from rxagent.snapshots import Snapshot
 from rxagent.tools import tool, tool_index
 from rxagent.tools.rules import Declared
 from rxagent.tools.tool import AnyTool
-from rxagent.types import Advisor, Exchange
+from rxagent.types import Advisor, AnswerMode, Exchange
 
 __all__ = ["Agent", "Prompt"]
 
 
-class Agent:
+class Agent(AnswersInTypes):
     """A model with instructions, tools and advisors.  It is an operator.
 
     ::
@@ -50,7 +53,7 @@ class Agent:
         model: Any exchange; another agent too.
         system: Instructions, used if a prompt brings none of its own.
         tools: What the model may call.  Without an advisor that runs them, a
-            ``tool_loop()`` is added innermost.
+            ``tool_loop()`` is added innermost, but left of advisors that need one.
         advisors: Outermost first.
         options: Defaults; a call's options win field by field.
         context: Defaults; a call's values win.
@@ -113,13 +116,36 @@ class Agent:
             RequestError: If there is nothing to answer.
             ConfigurationError: As for the agent itself.
         """
-        request = self._request(prompt, context, listed("tools", tools), options)
-        around = listed("advisors", advisors)
+        request, around = self._asked(
+            prompt, context=context, tools=tools, options=options, advisors=advisors
+        )
         if around:
             exchange = self._fold(around, has_tools=bool(request.tools))
         else:
             exchange = self._with_tools if request.tools else self._without_tools
+        return self._run(request, exchange)
 
+    def asking(
+        self,
+        kind: object,
+        prompt: Prompt,
+        *,
+        mode: AnswerMode | None = None,
+        max_retries: int = 3,
+        live: bool = False,
+        **call: Unpack[CallOptions],
+    ) -> Flow[ChatEvent]:
+        """Answer ``prompt`` in the form of a type; see `AnswersInTypes.asking`."""
+        request, around = self._asked(prompt, **call)
+        wanted = output_type(kind)
+        advisors = with_check(
+            self._effective(around, has_tools=bool(request.tools)),
+            validate(wanted, max_retries=max_retries, on_exhausted="raise", live=live),
+        )
+        told = asking_for(wanted, model=self._model, mode=mode)
+        return self._run(request, chain((*advisors, told), self._model))
+
+    def _run(self, request: ChatRequest, exchange: Exchange) -> Flow[ChatEvent]:
         # No `defer`, and no pipe behind it: two calls more for every event, each.
         def subscribe(
             observer: abc.ObserverBase[ChatEvent],
@@ -131,40 +157,26 @@ class Agent:
                 path=(*request.origin.path, self.name),
                 round=0,
             )
-            asked = just(replace(request, origin=origin))
-            answer = asked.pipe(exchange, one_finished(self.name))
+            failure = Failure(request.failure)
+            asked = just(replace(request, origin=origin, failure=failure))
+            answer = asked.pipe(
+                exchange, one_finished(self.name, failed=failure.is_now)
+            )
             return with_room(lambda: answer.subscribe(observer, scheduler=scheduler))
 
         return Flow(subscribe)
 
-    def call(
-        self,
-        prompt: Prompt,
-        *,
-        context: Mapping[str, object] | None = None,
-        tools: Iterable[ToolSpec] = (),
-        options: ChatOptions | None = None,
-        advisors: Iterable[Advisor] = (),
-    ) -> Flow[ChatResponse]:
+    def call(self, prompt: Prompt, **call: Unpack[CallOptions]) -> Flow[ChatResponse]:
         """Answer ``prompt`` with one response: the end of `stream`, and nothing else.
 
         Args:
             prompt: See `Prompt`.
-            context: Added to the agent's, by name.
-            tools: Added to the agent's.
-            options: Win over the agent's, field by field.
-            advisors: Put around the agent's own.
+            **call: As for `stream`.
 
         Returns:
-            A cold flow of one response.
-
-        Raises:
-            RequestError: If there is nothing to answer.
-            ConfigurationError: As for the agent itself.
+            A cold flow of one response; errors are those of `stream`.
         """
-        return self.stream(
-            prompt, context=context, tools=tools, options=options, advisors=advisors
-        ).pipe(responses())
+        return self.stream(prompt, **call).pipe(responses())
 
     def resume(
         self,
@@ -178,34 +190,28 @@ class Agent:
     ) -> Flow[ChatEvent]:
         """Go on with a paused turn, through the same chain, once.
 
+        A turn that was asked for a type: ``entity(Film, resuming(snapshot, ...))``.
+
         Args:
             snapshot: Of a response with ``finish_reason="paused"``.
-            decisions: By the ids of the calls that wait, and of those about which the
-                snapshot keeps another decision.  ``Approve`` runs a call, or runs it
-                again where the environment failed; ``Reject`` and ``Reply`` answer it.
-                Where the environment failed, no decision leaves the error to the model.
-            context: Added to the agent's, by name; what tools wrote before the pause
-                comes from the snapshot.
-            tools: Added to the agent's.
-            options: Win over the agent's, field by field.
-            advisors: Put around the agent's own.
-
-        Raises:
-            ConfigurationError: If the agent runs no tools.
+            decisions: See `rxagent.advisors.resuming`.
+            context: As for `stream`; what tools wrote before comes from the snapshot.
+            tools: As for `stream`.
+            options: As for `stream`.
+            advisors: As for `stream`.
 
         Returns:
             A cold flow.  Its error is a `SnapshotError` if the turn has been resumed
-            before, and a `RequestError` if the decisions do not fit the pause.
+            before, and a `RequestError` if the decisions or the tools do not fit the
+            pause, which then can be resumed still.
+
+        Raises:
+            ConfigurationError: If the agent runs no tools.
+            RequestError: If ``snapshot`` is none.
         """
-        resumption = Resumption(snapshot, dict(decisions or {}))
-        has_tools = bool(self._tools) or bool(tools := listed("tools", tools))
-        if not _owners((*advisors, *self._effective((), has_tools=has_tools))):
-            raise ConfigurationError(
-                f"agent {self.name!r} runs no tools, so it has no turn to resume"
-            )
         return self.stream(
-            ChatRequest(messages=snapshot.messages),
-            context={**(context or {}), RESUME.name: resumption},
+            resuming(snapshot, decisions),
+            context=context,
             tools=tools,
             options=options,
             advisors=advisors,
@@ -217,8 +223,7 @@ class Agent:
         """Make a tool of this agent: the model that calls it writes the prompt.
 
         Its events are the tool's progress, with the path of both agents; its answer is
-        the result, and its tokens count for the turn that called it.  Cancelling that
-        turn cancels it.
+        the result.  Its tokens count for the turn that called it, whose end is its end.
 
         Args:
             name: As the model writes it.
@@ -242,16 +247,7 @@ class Agent:
     def describe(self) -> str:
         """The effective chain, outermost first, one line each."""
         advisors = self._effective((), has_tools=bool(self._tools))
-        looped = False
-        lines = [f"{self.name}"]
-        for advisor in advisors:
-            text = str(advisor) if isinstance(advisor, Named) else name_of(advisor)
-            lines.append(f"  {'each round: ' if looped else ''}{text}")
-            if isinstance(advisor, Named) and advisor.owns_tools:
-                looped = True
-                lines.extend(f"    tool {tool.name}" for tool in self._tools)
-        lines.append(f"  {'each round: ' if looped else ''}{self._model!r}")
-        return "\n".join(lines)
+        return described(self.name, advisors, self._tools, self._model)
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, {self._model!r})"
@@ -260,38 +256,35 @@ class Agent:
         self, around: tuple[Advisor, ...], *, has_tools: bool
     ) -> tuple[Advisor, ...]:
         advisors = (*around, *self._advisors)
-        owners = _owners(advisors)
-        if len(owners) > 1:
-            raise ConfigurationError(
-                f"{len(owners)} advisors run tools, there may be one: "
-                + ", ".join(owners)
-            )
-        return (*advisors, self._loop) if has_tools and not owners else advisors
+        return with_loop(advisors, self._loop, has_tools=has_tools)
 
     def _fold(self, around: tuple[Advisor, ...], *, has_tools: bool) -> Exchange:
         return chain(self._effective(around, has_tools=has_tools), self._model)
 
-    def _request(
-        self,
-        prompt: Prompt,
-        context: Mapping[str, object] | None,
-        tools: tuple[ToolSpec, ...],
-        options: ChatOptions | None,
-    ) -> ChatRequest:
+    def _asked(
+        self, prompt: Prompt, **call: Unpack[CallOptions]
+    ) -> tuple[ChatRequest, tuple[Advisor, ...]]:
+        """The request, and the advisors around the agent's own."""
         request = asked(prompt)
         messages = request.messages
         if self._system and not any(isinstance(m, SystemMessage) for m in messages):
             messages = (SystemMessage.of(self._system), *messages)
+        tools = listed("tools", call.get("tools", ()))
         all_tools = (*self._tools, *request.tools, *tools)
         tool_index(all_tools)
-        return replace(
+        options = self._options.merged(request.options)
+        request = replace(
             request,
             messages=messages,
             tools=all_tools,
-            options=self._options.merged(request.options).merged(given(options)),
-            context=self._context | request.context | (context or {}),
+            options=options.merged(given(call.get("options"))),
+            context=self._context | request.context | (call.get("context") or {}),
         )
-
-
-def _owners(advisors: Iterable[Advisor]) -> list[str]:
-    return [a.name for a in advisors if isinstance(a, Named) and a.owns_tools]
+        around = listed("advisors", call.get("advisors", ()))
+        if RESUME in request.context and not loop_owners(
+            self._effective(around, has_tools=bool(all_tools))
+        ):
+            raise ConfigurationError(
+                f"agent {self.name!r} runs no tools, so it has no turn to resume"
+            )
+        return request, around

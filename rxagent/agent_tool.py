@@ -7,13 +7,16 @@ from collections.abc import Callable
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.errors import ToolFailedError
+from rxagent.errors import ToolError, ToolFailedError
 from rxagent.events import ChatEvent, Finished
 from rxagent.messages import UserMessage
 from rxagent.requests import ChatRequest
 from rxagent.tools import ToolContext
 
 __all__ = ["asking"]
+
+# Of agents in one another.  Each takes some 40 frames of the stack, of 1,000.
+_DEEPEST = 10
 
 
 def asking(
@@ -26,9 +29,18 @@ def asking(
 
     Returns:
         A function from a prompt to what the agent does, and its response at the end.
+        It raises a `ToolError` if agents ask one another without end.
     """
 
     def ask(prompt: str, caller: ToolContext) -> Observable[object]:
+        path = caller.origin.path
+        if len(path) >= _DEEPEST:
+            raise ToolError(
+                caller.call.name,
+                f"is asked by an agent that is a tool itself, {len(path)} deep "
+                f"({' / '.join(path[-4:])}); agents that are tools of one another ask "
+                "without end",
+            )
         request = ChatRequest(messages=(UserMessage.of(prompt),), origin=caller.origin)
         return stream(request).pipe(ops.map(_answer_or_event))
 

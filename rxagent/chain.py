@@ -7,9 +7,9 @@ and retry.  ``inner`` is a cold function of its input, so calling it again is le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from itertools import groupby
 
 from reactivex import Observable
@@ -17,7 +17,7 @@ from reactivex import Observable
 from rxagent.errors import AdvisorError, ConfigurationError
 from rxagent.events import ChatEvent
 from rxagent.named import Named, name_of
-from rxagent.offered import telling_tools
+from rxagent.offered import OFFERS, Offers, telling_tools
 from rxagent.operators import concat_each, fuse, just
 from rxagent.operators._transduction import is_transduction
 from rxagent.requests import ChatRequest
@@ -38,7 +38,8 @@ def chain(advisors: Iterable[Advisor], model: Exchange) -> Exchange:
 
     Raises:
         AdvisorError: If an advisor returns something that cannot be called.
-        ConfigurationError: If the model or an advisor cannot be called.
+        ConfigurationError: If the model or an advisor cannot be called, or an advisor
+            that acts on the rounds of a tool loop has none to its left.
     """
     if not callable(model) or isinstance(model, type):
         raise ConfigurationError(
@@ -55,7 +56,7 @@ def chain(advisors: Iterable[Advisor], model: Exchange) -> Exchange:
             raise _unexpected(name_of(advisor), outer, "an exchange (see after)")
         return outer
 
-    advisors = tuple(advisors)
+    advisors = tuple(_with_offers(tuple(advisors)))
     if any(isinstance(each, Named) and each.owns_tools for each in advisors):
         model = telling_tools(model)
     return reduce(wrap, _fused(advisors), model)
@@ -169,6 +170,32 @@ def _checked(
         return events
 
     return checked
+
+
+def _with_offers(advisors: Sequence[Advisor]) -> Iterator[Advisor]:
+    """The advisors, with what a tool loop has to know of those right of it."""
+    loops = [isinstance(each, Named) and each.owns_tools for each in advisors]
+    for at, each in enumerate(advisors):
+        if isinstance(each, Named) and not any(loops[:at]):
+            _check_place(each, is_left_of_loop=any(loops[at + 1 :]))
+        if loops[at]:
+            right = [a for a in advisors[at + 1 :] if isinstance(a, Named)]
+            offers = Offers(tuple(a.offer for a in right if a.offer is not None))
+            if offers.operators:
+                yield before(partial(_knowing, offers))
+        yield each
+
+
+def _check_place(advisor: Named, *, is_left_of_loop: bool) -> None:
+    if advisor.needs_loop or (advisor.in_rounds and is_left_of_loop):
+        raise ConfigurationError(
+            f"{advisor.name} acts on the rounds of a tool loop, and there is none to "
+            "its left; put it right of tool_loop()"
+        )
+
+
+def _knowing(offers: Offers, request: ChatRequest) -> ChatRequest:
+    return replace(request, context=request.context.set(OFFERS, offers))
 
 
 def _operator_of(advisor: Advisor) -> Operator[ChatEvent, ChatEvent] | None:

@@ -1,12 +1,13 @@
-"""Options that are one of a few words, or a function."""
+"""Options that are one of a few words, a function, or an object of some kind."""
 
 from __future__ import annotations
 
+from inspect import iscoroutinefunction
 from typing import get_args
 
 from rxagent.errors import ConfigurationError
 
-__all__ = ["check_callable", "check_choice"]
+__all__ = ["check_callable", "check_choice", "check_has"]
 
 
 def check_choice(name: str, word: object, choices: object) -> None:
@@ -27,15 +28,40 @@ def check_choice(name: str, word: object, choices: object) -> None:
         )
 
 
-def check_callable(name: str, given: object) -> None:
+def check_callable(name: str, given: object, *, may_be_async: bool = False) -> None:
     """Refuse what cannot be called, where it is given and not where it is needed.
 
     Args:
         name: Of the option.
         given: A function, or ``None``.
+        may_be_async: Whether what an ``async def`` returns is awaited.
 
     Raises:
         ConfigurationError: If it is anything else.
     """
     if given is not None and not callable(given):
         raise ConfigurationError(f"{name} takes a function, not {given!r}")
+    if iscoroutinefunction(given) and not may_be_async:
+        raise ConfigurationError(
+            f"{name} takes a plain function, and {given!r} is an async one: nobody "
+            "would await what it returns"
+        )
+
+
+def check_has(name: str, given: object, method: str, *, such_as: str) -> None:
+    """Refuse what is not of the kind that an option takes.
+
+    Args:
+        name: Of the option.
+        given: An object; its kind is told by a method.
+        method: The name of that.
+        such_as: What would do.
+
+    Raises:
+        ConfigurationError: If it has no such method, or is a class.  It tells the type
+            alone: an address may have a password in it.
+    """
+    if isinstance(given, type) or not callable(getattr(given, method, None)):
+        kind = given if isinstance(given, type) else type(given)
+        what = f"the class {kind.__name__}" if kind is given else f"a {kind.__name__}"
+        raise ConfigurationError(f"{name} takes {such_as}, not {what}")

@@ -25,7 +25,9 @@
     │   └── ProviderStreamError   the provider reports an error within a stream
     ├── OutputError               what a model wrote cannot be used
     │   ├── ArgumentsError        arguments of a tool call that are no JSON object
-    │   └── NoJsonError           an answer without the JSON that was asked for
+    │   ├── NoJsonError           an answer without the JSON that was asked for
+    │   └── InvalidAnswerError    an answer that is not of the type that was asked for
+    ├── NoAnswerError             a turn that ended before there was an answer to read
     ├── HistoryError              stored messages cannot be read
     ├── SnapshotError             a paused turn cannot be saved, read or resumed
     ├── RecordingError            recorded events cannot be read
@@ -74,6 +76,7 @@ __all__ = [
     "FilterError",
     "GuardError",
     "HistoryError",
+    "InvalidAnswerError",
     "LimitError",
     "MalformedResponseError",
     "MissingContextError",
@@ -81,6 +84,7 @@ __all__ = [
     "ModelError",
     "ModelNotFoundError",
     "ModelTimeoutError",
+    "NoAnswerError",
     "NoItemsError",
     "NoJsonError",
     "OutputError",
@@ -378,6 +382,52 @@ class ArgumentsError(OutputError):
 
 class NoJsonError(OutputError):
     """An answer does not hold the JSON that was asked for."""
+
+
+class InvalidAnswerError(OutputError):
+    """An answer is not of the type that was asked for.
+
+    Args:
+        problem: The first thing that is wrong, as a sentence that the model can act on.
+        texts: What the model answered, one text for each attempt.
+        usage: Tokens of all attempts.
+
+    Its attribute ``attempts`` is their number, ``text`` the last of them.
+    """
+
+    def __init__(
+        self, problem: str, *, texts: tuple[str, ...], usage: Usage | None = None
+    ) -> None:
+        tries = f" (after {len(texts)} attempts)" if len(texts) > 1 else ""
+        super().__init__(f"{problem}{tries}", text=texts[-1] if texts else "")
+        self.problem = problem
+        self.texts = texts
+        self.attempts = len(texts)
+        self.usage = usage
+
+
+class NoAnswerError(RxAgentError):
+    """A turn ended before there was an answer to read.
+
+    Args:
+        message: What happened and what to do.
+        finish_reason: Why it ended, such as ``"blocked"`` or ``"length"``.
+        response: The `ChatResponse`, with its text and, if it is paused, its snapshot.
+        usage: Tokens that the turn has cost.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        finish_reason: str,
+        response: object,
+        usage: Usage | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.finish_reason = finish_reason
+        self.response = response
+        self.usage = usage
 
 
 class ToolError(RxAgentError):

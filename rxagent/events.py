@@ -24,6 +24,7 @@ __all__ = [
     "ReasoningDelta",
     "Retracted",
     "RoundFinished",
+    "StageFinished",
     "TextDelta",
     "ToolCallDelta",
     "ToolFinished",
@@ -134,6 +135,22 @@ class Retracted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StageFinished:
+    """A stage of what an advisor does before it asks the model is done.
+
+    Args:
+        stage: Its name, such as ``"rewrite"``.
+        value: What is known now; of retrieval, a `rxagent.stages.Retrieval`.
+        problem: Why it was left out, if it failed; empty if it did not.
+    """
+
+    stage: str
+    value: object
+    problem: str = ""
+    origin: Origin = field(default=_NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
     """The end of the turn, and the truth about it."""
 
@@ -151,5 +168,6 @@ ChatEvent: TypeAlias = (
     | ApprovalRequested
     | RoundFinished
     | Retracted
+    | StageFinished
     | Finished
 )

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from rxagent.types import Advisor, Exchange
+from rxagent.requests import ChatRequest
+from rxagent.types import Advisor, Exchange, Operator
 
 __all__ = ["Named", "Order", "by_order", "name_of", "named"]
 
@@ -18,6 +19,9 @@ class Order(IntEnum):
     AUDIT = FIRST + 100
     GUARD = FIRST + 150
     MEMORY = FIRST + 200
+    RETRIEVAL = FIRST + 225
+    CACHE = FIRST + 240
+    VALIDATE = FIRST + 250
     TOOL_LOOP = FIRST + 300
     IN_LOOP = FIRST + 400
     DEFAULT = 0
@@ -35,6 +39,12 @@ class Named:
         settings: What it was made with, in words; no secrets.
         order: Its place for `by_order`; a list needs none.
         owns_tools: It runs the tools of a request, so there may be only one.
+        in_rounds: It acts on the rounds of a tool loop, where there is one: it belongs
+            right of it.
+        needs_loop: The same, and there has to be a loop.
+        offer: What it does to the tools of a round, if it changes them: a loop runs
+            calls of a paused turn by that, before the model is asked again.
+        checks_type: It checks of what type the answer is, so that nobody else need.
     """
 
     advise: Advisor
@@ -42,6 +52,15 @@ class Named:
     settings: str = ""
     order: int = Order.DEFAULT
     owns_tools: bool = False
+    in_rounds: bool = False
+    needs_loop: bool = False
+    offer: Operator[ChatRequest, ChatRequest] | None = None
+    checks_type: bool = False
+
+    @property
+    def is_in_rounds(self) -> bool:
+        """Whether it belongs right of a tool loop."""
+        return self.in_rounds or self.needs_loop
 
     def __call__(self, inner: Exchange) -> Exchange:
         """Wrap the rest of the chain."""
@@ -58,6 +77,10 @@ def named(
     settings: str = "",
     order: int = Order.DEFAULT,
     owns_tools: bool = False,
+    in_rounds: bool = False,
+    needs_loop: bool = False,
+    offer: Operator[ChatRequest, ChatRequest] | None = None,
+    checks_type: bool = False,
 ) -> Advisor:
     """Give ``advisor`` a name, and a place for `by_order`.
 
@@ -67,6 +90,12 @@ def named(
         settings: What it was made with, in words; no secrets.
         order: Its place for `by_order`; a list needs none.
         owns_tools: It runs the tools of a request, so there may be only one.
+        in_rounds: It acts on the rounds of a tool loop, where there is one: it belongs
+            right of it.
+        needs_loop: The same, and there has to be a loop.
+        offer: What it does to the tools of a round, if it changes them: a loop runs
+            calls of a paused turn by that, before the model is asked again.
+        checks_type: It checks of what type the answer is, so that nobody else need.
 
     Returns:
         The same advisor, with a name.
@@ -77,6 +106,10 @@ def named(
         settings=settings,
         order=order,
         owns_tools=owns_tools,
+        in_rounds=in_rounds,
+        needs_loop=needs_loop,
+        offer=offer,
+        checks_type=checks_type,
     )
 
 

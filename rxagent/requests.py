@@ -11,7 +11,7 @@ from rxagent.context import Context
 from rxagent.errors import RequestError
 from rxagent.messages import Message, UserMessage
 
-__all__ = ["ChatOptions", "ChatRequest", "JsonSchema", "Origin", "ToolSpec"]
+__all__ = ["ChatOptions", "ChatRequest", "Failure", "JsonSchema", "Origin", "ToolSpec"]
 
 JsonSchema: TypeAlias = Mapping[str, object]
 
@@ -131,6 +131,34 @@ class ChatOptions:
         return replace(self, **changes) if changes else self
 
 
+class Failure:
+    """What a run has failed with, for those of its parts that are told nothing.
+
+    An error goes outwards.  What is inside of the place where it happened, such as a
+    memory inside of a guard, is disposed, as it is if the reader has left; or it runs
+    on to its end, if its source is synchronous.
+
+    Args:
+        outer: Of the run that this one is a part of.
+    """
+
+    __slots__ = ("_error", "_outer")
+
+    def __init__(self, outer: Failure | None = None) -> None:
+        self._error: Exception | None = None
+        self._outer = outer
+
+    @property
+    def error(self) -> Exception | None:
+        """The error; ``None`` as long as the run goes on, or if it ended otherwise."""
+        outer = self._outer.error if self._outer else None
+        return self._error or outer
+
+    def is_now(self, error: Exception) -> None:
+        """Note the error, before anything inside is disposed."""
+        self._error = error
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
     """One request, as it stands at one place of the chain.
@@ -141,6 +169,10 @@ class ChatRequest:
         options: How to answer.
         context: Values for advisors and tools; never sent to a provider.
         origin: The run this request belongs to.
+        failure: What that run has failed with.
+        in_loop: Whether a tool loop is around this place, so that it comes here in each
+            round.
+        masked: Whether `pii` has put placeholders in the place of values.
     """
 
     messages: tuple[Message, ...]
@@ -148,6 +180,9 @@ class ChatRequest:
     options: ChatOptions = field(default_factory=ChatOptions)
     context: Context = field(default_factory=Context)
     origin: Origin = field(default_factory=Origin, compare=False)
+    failure: Failure = field(default_factory=Failure, compare=False, repr=False)
+    in_loop: bool = field(default=False, compare=False)
+    masked: bool = field(default=False, compare=False)
 
     @property
     def entry(self) -> UserMessage | None:

@@ -11,7 +11,7 @@ from rxagent.requests import ToolSpec
 from rxagent.snapshots import Snapshot
 from rxagent.usage import Usage
 
-__all__ = ["ChatResponse", "FinishReason", "Limit"]
+__all__ = ["ChatResponse", "FinishReason", "Limit", "Verdict"]
 
 FinishReason: TypeAlias = Literal[
     "stop",
@@ -45,6 +45,29 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether an answer is what was asked for.
+
+    Args:
+        problem: The first thing that is wrong with it; ``None`` if nothing is.
+        texts: What the model answered, one text for each attempt.
+    """
+
+    problem: str | None = None
+    texts: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the last answer was good."""
+        return self.problem is None
+
+    @property
+    def attempts(self) -> int:
+        """How often the model was asked for an answer."""
+        return len(self.texts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatResponse:
     """The truth of a round or a turn: what the model said, not what was delivered.
 
@@ -59,7 +82,9 @@ class ChatResponse:
         transcript: Every message that this turn added, tool rounds included.
         blocked_by: The advisor that answered in the model's place.
         limit: The limit that ended the turn, if one did.
+        cached: Whether a cache has answered, and no model was asked.
         snapshot: The turn that waits, if it is paused.
+        verdict: Of the advisor that checked the answer, if one did.
         offered: The tools that the model could call, whoever added them; ``None`` if
             nothing says it.
     """
@@ -74,7 +99,9 @@ class ChatResponse:
     transcript: tuple[Message, ...] = ()
     blocked_by: str | None = None
     limit: Limit | None = None
+    cached: bool = False
     snapshot: Snapshot | None = field(default=None, repr=False)
+    verdict: Verdict | None = None
     offered: tuple[ToolSpec, ...] | None = field(
         default=None, repr=False, compare=False
     )

@@ -58,6 +58,7 @@ class Snapshot:
         response_id: The provider's id of that answer.
         model: That gave it.
         origin: The run, and the round in which it paused.
+        tools: Names of those that the model could call.
         state: What tools have written, by the names of the keys.
         called: How often each tool has been called in this turn, by name.
         repeated: How often each call was made, by tool and arguments.
@@ -65,6 +66,9 @@ class Snapshot:
         options: Of the request; those of the resume win.
         id: One for each pause; begins with its time.
         version: Of this format.
+
+    Raises:
+        SnapshotError: If it speaks of calls that its message does not make.
     """
 
     reason: PauseReason
@@ -78,6 +82,7 @@ class Snapshot:
     response_id: str | None = None
     model: str | None = None
     origin: Origin = field(default_factory=Origin)
+    tools: tuple[str, ...] = ()
     state: Mapping[str, object] = field(
         default_factory=dict[str, object],
         repr=False,  # values may be secrets
@@ -88,6 +93,15 @@ class Snapshot:
     options: ChatOptions = field(default_factory=ChatOptions)
     id: str = field(default_factory=_new_id)
     version: Literal[1] = 1
+
+    def __post_init__(self) -> None:
+        made = {call.id for call in self.message.tool_calls}
+        results = {result.tool_call_id for result in self.results}
+        if unknown := sorted({*self.pending, *self.decided, *results} - made):
+            raise SnapshotError(
+                "a paused turn is about the calls of its last answer, and that makes "
+                f"none with the id {unknown[0]!r}"
+            )
 
 
 def claims_in_memory(*, keep: int = 100_000) -> Claim:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from reactivex import Observable
 
 from rxagent.events import ChatEvent
 from rxagent.requests import ChatRequest
 
-__all__ = ["Advisor", "Embedder", "Exchange", "Operator", "Transducer"]
+__all__ = [
+    "Advisor",
+    "AnswerMode",
+    "Embedder",
+    "Exchange",
+    "Operator",
+    "Transducer",
+]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -25,6 +32,10 @@ Exchange: TypeAlias = Callable[[Observable[ChatRequest]], Observable[ChatEvent]]
 
 Advisor: TypeAlias = Callable[[Exchange], Exchange]
 """An operator around the rest of the chain."""
+
+AnswerMode: TypeAlias = Literal["native", "tool", "prompt"]
+"""How a model is told the type of its answer: by the provider's own option, by a tool
+that takes the answer, or in words."""
 
 Embedder: TypeAlias = Callable[
     [Sequence[str]], Observable[tuple[tuple[float, ...], ...]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import sys
 from typing import cast
 
@@ -13,6 +14,9 @@ from hypothesis import settings
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+# Whoever ends a run gets what Ctrl-C gets: no server and no folder is left behind.
+signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def is_loopback(host: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -10,8 +11,11 @@ from reactivex.testing import TestScheduler
 
 from rxagent.advisors import tool_loop
 from rxagent.agent import Agent
+from rxagent.chain import before
+from rxagent.errors import ToolError
 from rxagent.events import ChatEvent, TextDelta, ToolFinished, ToolProgress
 from rxagent.messages import ToolMessage
+from rxagent.requests import ChatRequest
 from rxagent.testing import Reply, ScriptedModel, tool_call
 from rxagent.tools import tool
 from rxagent.usage import Usage
@@ -151,3 +155,16 @@ def test_an_inner_agent_that_did_not_finish_is_a_failure_that_says_so() -> None:
         assert isinstance(result, ToolMessage)
         assert result.is_error
         assert says in result.text
+
+
+def test_agents_that_are_tools_of_one_another_do_not_ask_without_end() -> None:
+    def with_itself(request: ChatRequest) -> ChatRequest:
+        return replace(request, tools=(agent.as_tool("myself", "Knows."),))
+
+    ask = Reply(calls=(tool_call("myself", prompt="why?"),))
+    model = ScriptedModel(ask, repeat_last=True)
+    agent = Agent(model, advisors=[before(with_itself), tool_loop()], name="me")
+
+    with pytest.raises(ToolError, match=r"10 deep \(me / me / me / me\)"):
+        agent.call("go").run()
+    assert len(model.requests) == 10

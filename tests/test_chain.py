@@ -15,8 +15,9 @@ from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.messages import AssistantMessage, UserMessage
 from rxagent.named import Named, Order, by_order, name_of, named
+from rxagent.offered import OFFERS, Offers
 from rxagent.operators import just, transduce
-from rxagent.requests import ChatRequest
+from rxagent.requests import ChatRequest, ToolSpec
 from rxagent.responses import ChatResponse
 from rxagent.testing import ScriptedModel, assert_advisor_laws
 from rxagent.types import Advisor, Exchange
@@ -256,6 +257,9 @@ def test_the_bands_are_in_the_documented_order() -> None:
         Order.AUDIT,
         Order.GUARD,
         Order.MEMORY,
+        Order.RETRIEVAL,
+        Order.CACHE,
+        Order.VALIDATE,
         Order.TOOL_LOOP,
         Order.IN_LOOP,
         Order.DEFAULT,
@@ -349,3 +353,32 @@ def test_completion_without_an_answer_passes_here_and_is_caught_by_the_agent() -
 
 def _same_(requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
     return reactivex.empty()
+
+
+def test_a_loop_is_told_what_the_advisors_right_of_it_offer() -> None:
+    """Outermost first, and nobody else is told."""
+
+    def adds(name: str) -> Advisor:
+        def offered(request: ChatRequest) -> ChatRequest:
+            spec = ToolSpec(name=name, description="", parameters={})
+            return replace(request, tools=(*request.tools, spec))
+
+        return named(name, before(offered), offer=ops.map(offered))
+
+    told: list[Offers | None] = []
+
+    def tell(request: ChatRequest) -> ChatRequest:
+        told.append(request.context.get(OFFERS))
+        return request
+
+    loop = named("loop", before(tell), owns_tools=True)
+    advisors = [adds("left"), before(tell), loop, adds("one"), adds("two")]
+    exchange = chain(advisors, ScriptedModel("ok"))
+    ask(exchange)
+
+    outside, inside = told
+    assert outside is None
+    assert inside is not None
+    seen: list[ChatRequest] = []
+    inside.of(QUESTION).subscribe(seen.append)
+    assert [tool.name for tool in seen[0].tools] == ["one", "two"]

@@ -12,28 +12,40 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
+import reactivex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import Observable
+from reactivex import operators as ops
 
-from rxagent import advisors, guards, models, operators
+from rxagent import advisors, entities, guards, models, operators, stages
 from rxagent.advisors import (
+    QA_DOCUMENTS,
     budget,
+    citations,
+    exact_cache,
     hold_until,
     log,
     memory,
     pii,
     prompt_memory,
+    question_answer,
+    rag,
     re_reading,
     safeguard,
     schema_tools,
+    semantic_cache,
     summarise,
     tool_loop,
+    tool_search,
     trim,
+    validate,
     vector_memory,
 )
 from rxagent.agent import Agent
+from rxagent.caching import MemoryAnswers
 from rxagent.chain import before
+from rxagent.entities import elements, entity, fields, partials
 from rxagent.errors import AdvisorError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.guards import (
@@ -79,17 +91,21 @@ from rxagent.operators import (
 )
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse, FinishReason
+from rxagent.retrieval import Document, MemoryDocuments, Query
 from rxagent.runtime import Flow
+from rxagent.stages import AnyStage, Retrieval, retrieve, rewrite
 from rxagent.testing import (
     Reply,
     ScriptedModel,
     assert_advisor_laws,
+    assert_guard_laws,
     assert_operator_laws,
     tool_call,
 )
 from rxagent.tools import tool
 from rxagent.types import Advisor
 from tests.embedders import EMBEDDERS, vector_of
+from tests.library import Library
 from tests.servers import Answer, Asked, ChatServer, never
 from tests.test_chain import probe
 
@@ -98,18 +114,48 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "log": lambda: log(events=True),
     "memory": lambda: in_conversation(memory(MemoryStore(), on_failure="mark")),
     "prompt_memory": lambda: in_conversation(prompt_memory(MemoryStore())),
+    "citations": lambda: with_documents(citations(write=lambda n, _: f"({n})")),
     "budget": lambda: budget(max_tokens=1, count=lambda asked: asked.text.count("l")),
     "pii": lambda: pii("hello"),
+    "question_answer": lambda: question_answer(Library("hello").search, cite=True),
+    "rag": lambda: rag(
+        [rewrite(ScriptedModel("hello", repeat_last=True)), retrieve(_search)]
+    ),
+    "exact_cache": lambda: anew(lambda: exact_cache(MemoryAnswers(), namespace="law")),
     "re_reading": re_reading,
     "safeguard": lambda: safeguard(["hello"]),
     "schema_tools": schema_tools,
+    "semantic_cache": lambda: anew(
+        lambda: semantic_cache(
+            MemoryAnswers(), MemoryDocuments(LexicalEmbedder()), namespace="law"
+        )
+    ),
     "summarise": lambda: summarise(ScriptedModel(), when_tokens=1_000),
     "tool_loop": tool_loop,
+    "tool_search": tool_search,
     "trim": lambda: trim(1_000),
+    "validate": lambda: validate(check=lambda response: None),
     "vector_memory": lambda: in_conversation(
         vector_memory(MemoryIndex(), LexicalEmbedder())
     ),
 }
+
+# What advisors take, and a prompt that one of them reads.
+TAKEN = {"AnswerCheck", "Ranking", "by_spelling", "resuming"}
+
+
+def _search(_: Query) -> Observable[tuple[Document, ...]]:
+    return just((Document(id="a", text="hello"),))
+
+
+def with_documents(advisor: Advisor) -> Advisor:
+    """The same, for requests that bring documents along."""
+
+    def given(request: ChatRequest) -> ChatRequest:
+        documents = (Document(id="a", text="hello"),)
+        return replace(request, context=request.context.set(QA_DOCUMENTS, documents))
+
+    return lambda inner: before(given)(advisor(inner))
 
 
 def in_conversation(advisor: Advisor) -> Advisor:
@@ -119,6 +165,11 @@ def in_conversation(advisor: Advisor) -> Advisor:
         return replace(request, context=request.context.set(CONVERSATION_ID, "law"))
 
     return lambda inner: before(named)(advisor(inner))
+
+
+def anew(make: Callable[[], Advisor]) -> Advisor:
+    """One that has seen nothing yet for each turn, of those that are to remember."""
+    return lambda inner: lambda asked: reactivex.defer(lambda _: make()(inner)(asked))
 
 
 GUARDS: Mapping[str, Callable[[], TextGuard | EventGuard]] = {
@@ -142,7 +193,6 @@ GUARDS: Mapping[str, Callable[[], TextGuard | EventGuard]] = {
 SHAPES = {"Channel", "EventGuard", "Match", "Pattern", "Seconds", "TextGuard"}
 CHECKS = {"ask"}  # what guards take
 
-RANKINGS = {"Ranking", "by_spelling"}  # what schema_tools takes
 
 _END = Finished(response=ChatResponse(message=AssistantMessage.of("ab")))
 _EVENTS: tuple[ChatEvent, ...] = (TextDelta(text="a"), TextDelta(text="b"), _END)
@@ -186,7 +236,40 @@ OPERATORS: Mapping[str, Callable[[], _Operator]] = {
     "timeouts": lambda: timeouts(first_s=1000, gap_s=1000, turn_s=1000),
     "transduce": lambda: transduce(_Doubles),
 }
+_FOUND = tuple(Document(id=each, text=f"hello {each}") for each in "ab")
+_RETRIEVAL = replace(Retrieval.of(Query(text="hello")), documents=_FOUND)
+
+
+def _says(text: str) -> ScriptedModel:
+    return ScriptedModel(text, repeat_last=True)
+
+
+STAGES: Mapping[str, Callable[[], AnyStage]] = {
+    "Stage": lambda: stages.Stage(name="own", operator=ops.map(lambda each: each)),
+    "compress": lambda: stages.compress(_says("hi")),
+    "diversify": lambda: stages.diversify(LexicalEmbedder(), top_n=1),
+    "expand": lambda: stages.expand(_says("hi")),
+    "fit": lambda: stages.fit(100),
+    "judge": lambda: stages.judge(_says("1: 2")),
+    "rerank": lambda: stages.rerank(lambda _, found: just([1.0] * len(found))),
+    "retrieve": lambda: retrieve(_search),
+    "rewrite": lambda: rewrite(_says("hi")),
+    "route": lambda: stages.route(lambda _: "a", {"a": [retrieve(_search)]}),
+    "translate": lambda: stages.translate(_says("hi"), language="Latin"),
+    "widen": lambda: stages.widen(lambda each: just((each,))),
+}
+AROUND_STAGES = {"Retrieval", "as_retriever", "by_score"}  # what they make, and take
+
 SOURCES = {"just"}  # no operators: they have no source
+
+ENTITIES: Mapping[str, Callable[[], _Operator]] = {
+    "elements": lambda: elements(int),
+    "entity": lambda: entity(list[int]),
+    "fields": fields,
+    "partials": lambda: partials(list[int]),
+}
+_LIST = Finished(response=ChatResponse(message=AssistantMessage.of("[1, 2]")))
+_LIST_EVENTS = (*(TextDelta(text=each) for each in ("[1", ", ", "2]")), _LIST)
 
 # What each model is held to where it can answer: over its own server.
 MODELS = {
@@ -215,10 +298,19 @@ def names_of(catalogue: Any) -> set[str]:
 
 
 def test_everything_in_the_catalogues_is_held_to_the_laws() -> None:
-    assert names_of(advisors) == set(ADVISORS) | RANKINGS
+    assert names_of(advisors) == set(ADVISORS) | TAKEN
     assert names_of(guards) == set(GUARDS) | SHAPES | CHECKS | {"guard"}
+    assert names_of(stages) == set(STAGES) | AROUND_STAGES | {"AnyStage", "Relevance"}
     assert names_of(operators) == set(OPERATORS) | SOURCES
+    assert names_of(entities) == set(ENTITIES) | {"Partial"}
     assert names_of(models) == set(MODELS) | set(EMBEDDERS) | set(HERE) | DOORS
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_text_guard_holds_the_laws(name: str) -> None:
+    each = GUARDS[name]()
+    if not isinstance(each, EventGuard):
+        assert_guard_laws(each)
 
 
 @pytest.mark.parametrize("name", ADVISORS)
@@ -342,6 +434,16 @@ def test_a_guard_holds_the_laws_over_any_answer(name: str, reply: Reply) -> None
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_holds_the_laws(name: str) -> None:
     assert_operator_laws(OPERATORS[name](), _EVENTS)
+
+
+@pytest.mark.parametrize("name", ENTITIES)
+def test_an_operator_that_reads_answers_holds_the_laws(name: str) -> None:
+    assert_operator_laws(ENTITIES[name](), _LIST_EVENTS)
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_holds_the_laws_of_operators(name: str) -> None:
+    assert_operator_laws(STAGES[name](), [_RETRIEVAL, Retrieval.of(Query(text="x"))])
 
 
 @pytest.mark.parametrize("name", sorted(set(OPERATORS) - {"one_finished"}))

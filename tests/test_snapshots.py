@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import threading
 import tracemalloc
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rxagent.decisions import Approve
 from rxagent.errors import ConfigurationError, SnapshotError
-from rxagent.messages import AssistantMessage
+from rxagent.history import dump_snapshot, load_snapshot
+from rxagent.messages import AssistantMessage, ToolCall, ToolMessage
 from rxagent.snapshots import Claim, Snapshot, claims_in_memory
 
 
@@ -109,3 +113,25 @@ def test_of_many_who_claim_at_once_one_wins() -> None:
 def test_to_keep_nothing_makes_no_sense() -> None:
     with pytest.raises(ConfigurationError, match="keep must be 1 or more, got 0"):
         claims_in_memory(keep=0)
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"pending": ("b",)},
+        {"decided": {"b": Approve()}},
+        {"results": (ToolMessage.of("x", call=ToolCall(id="b", name="f")),)},
+    ],
+)
+def test_a_snapshot_speaks_of_the_calls_of_its_message_alone(
+    about: dict[str, Any],
+) -> None:
+    message = AssistantMessage.of(ToolCall(id="a", name="f"))
+    whole = Snapshot(reason="approval", pending=("a",), messages=(), message=message)
+
+    with pytest.raises(SnapshotError, match="none with the id 'b'"):
+        replace(whole, **about)
+
+    saved = dump_snapshot(whole).replace(b'"pending":["a"]', b'"pending":["b"]')
+    with pytest.raises(SnapshotError, match="none with the id 'b'"):
+        load_snapshot(saved)

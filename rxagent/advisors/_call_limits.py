@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +12,15 @@ from math import inf
 from typing import Literal, TypeAlias
 
 from rxagent.choices import check_choice
-from rxagent.errors import ConfigurationError
+from rxagent.errors import AdvisorError, ConfigurationError
 from rxagent.messages import ToolCall
 from rxagent.responses import Limit
 from rxagent.snapshots import Snapshot
-from rxagent.tools.rules import check_count
+from rxagent.tools.rules import check_count, check_seconds
 from rxagent.usage import Usage
 from rxagent.wire.json_text import load_json
+
+_log = logging.getLogger(__name__)
 
 OnLimit: TypeAlias = Literal["finish", "raise", "tell"]
 """End the turn with what it has, raise, or tell the model, so that it can answer."""
@@ -55,12 +58,10 @@ class TurnLimits:
         for name, number in numbers:
             if number is not None:
                 check_count(name, number, least=1)
-        for name, amount in (
-            ("max_cost", self.max_cost),
-            ("max_seconds", self.max_seconds),
-        ):
-            if amount is not None and not 0 < amount < inf:
-                raise ConfigurationError(f"{name} must be more than 0, got {amount}")
+        check_seconds("max_seconds", self.max_seconds)
+        most = self.max_cost
+        if most is not None and not (_is_amount(most) and 0 < most < inf):
+            raise ConfigurationError(f"max_cost must be more than 0, got {most!r}")
         if (self.max_cost is None) != (self.cost is None):
             raise ConfigurationError(
                 "max_cost needs cost=, a function from usage and model to an amount, "
@@ -112,6 +113,7 @@ class LimitWatch:
     ) -> None:
         self._limits = limits
         self._started = started
+        self._is_blind = False  # to the tokens of an answer, and that is logged
         self.cost = paused.cost if paused else 0.0
         """What the answers of this turn cost."""
         self.repeated: Counter[str] = Counter(paused.repeated if paused else None)
@@ -126,9 +128,29 @@ class LimitWatch:
         return None if seconds is None else self._started + timedelta(seconds=seconds)
 
     def charge(self, usage: Usage, model: str | None) -> None:
-        """Take the cost of an answer."""
+        """Take what an answer has spent; warn once of a limit that cannot hold.
+
+        Raises:
+            AdvisorError: If ``cost`` says what is no amount.
+        """
         if self._limits.cost is not None:
-            self.cost += self._limits.cost(usage, model)
+            cost = self._limits.cost(usage, model)
+            if not (_is_amount(cost) and 0 <= cost < inf):
+                raise AdvisorError(
+                    "tool_loop",
+                    f"was told {cost!r} by cost, where an amount was expected",
+                )
+            self.cost += cost
+        if self._limits.max_tokens is None or self._is_blind:
+            return
+        self._is_blind = usage.total_tokens is None
+        if self._is_blind:
+            _log.warning(
+                "%s says nothing of its tokens, so max_tokens=%d cannot stop the turn "
+                "in time; max_rounds and max_seconds can",
+                model or "the model",
+                self._limits.max_tokens,
+            )
 
     def of_turn(self, *, rounds: int, usage: Usage, now: datetime) -> Breach | None:
         """What leaves no further round; ``None`` if there is room.
@@ -206,6 +228,10 @@ class LimitWatch:
         self.called[name] += 1
         self.repeated[same_call] += 1
         return None
+
+
+def _is_amount(given: object) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool)
 
 
 def _breach(name: str, value: float, happened: str, advice: str) -> Breach:

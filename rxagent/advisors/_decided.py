@@ -9,7 +9,7 @@ from rxagent.decisions import Approve, Reject, Reply
 from rxagent.events import ToolFinished
 from rxagent.messages import ToolCall, ToolMessage
 from rxagent.tools.report import Report
-from rxagent.tools.truncate import truncate
+from rxagent.tools.result import content_of
 from rxagent.wire.json_text import dump_json
 
 
@@ -32,8 +32,8 @@ def carried_out(turn: Turn, call: ToolCall, report: Report) -> ToolCall | ToolFi
         case Reply(content):
             parts = (content,) if isinstance(content, str) else content
             message = ToolMessage.of(*parts, call=call)
-            if report.max_chars is not None:
-                shown = truncate(message.content, report.max_chars)
+            if message.content:
+                shown = content_of(message.content, max_chars=report.max_chars)
                 message = replace(message, content=shown)
             return ToolFinished(
                 call=call,

@@ -70,7 +70,7 @@ def hold_until(
     Raises:
         ConfigurationError: At the call, if an option makes no sense.
     """
-    check_callable("check", check)
+    check_callable("check", check, may_be_async=True)
     check_choice("on_failure", on_failure, OnFailure)
     check_seconds("timeout_s", timeout_s)
 

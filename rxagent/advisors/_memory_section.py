@@ -71,7 +71,8 @@ def entries_of(messages: Iterable[Message]) -> Iterator[str]:
         messages: Oldest first.
     """
     for message in messages:
-        spoken = isinstance(message, UserMessage | AssistantMessage)
-        if spoken and message.text.strip():
-            kind = "summary" if message.mark == "summary" else message.role
-            yield entry(kind, message.text)
+        is_summary = message.mark == "summary"
+        # An answer that takes a summary as read says nothing.
+        kinds = UserMessage if is_summary else UserMessage | AssistantMessage
+        if isinstance(message, kinds) and message.text.strip():
+            yield entry("summary" if is_summary else message.role, message.text)

@@ -48,6 +48,7 @@ def paused(turn: Turn, reason: PauseReason, pending: Sequence[ToolCall]) -> Fini
         response_id=response.id,
         model=response.model,
         origin=turn.request.origin,
+        tools=tuple(turn.tools),
         state={name: _plain(turn, name) for name in sorted(turn.written)},
         called=dict(turn.watch.called),
         repeated=turn.watch.repeated,
@@ -93,7 +94,7 @@ def resumed(
     turn.transcript = snapshot.transcript
     turn.written = frozenset(snapshot.state)
     turn.begin_round(response)
-    by_id = {call.id: call for call in response.tool_calls}
+    by_id = {call.id: call for call in turn.calls}
     for message in snapshot.results:
         call = by_id[message.tool_call_id]
         failure: FailureKind | None = "semantic" if message.is_error else None
@@ -120,6 +121,7 @@ def _plain(turn: Turn, name: str) -> object:
     if not is_json(value):
         raise SnapshotError(
             f"the turn cannot pause: {name!r} holds a {type(value).__name__}, and "
-            "a snapshot takes JSON values alone; let tools write such values"
+            "a snapshot takes JSON values alone, at most 100 in one another; let tools "
+            "write such values"
         )
     return value

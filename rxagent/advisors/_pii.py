@@ -32,7 +32,8 @@ def pii(
     Put it right of the tool loop.  Then it sees each request of a turn, the results of
     tools too, and the model's provider sees no value of any message.  What comes back
     is restored: text, thoughts, the arguments of calls, the whole answer.  So the
-    caller, the tools and a memory have the values, and the model has none.
+    caller, the tools and a memory have the values, and the model has none.  A memory
+    stands left of it; right of it, it would keep placeholders, and is an error.
 
     The same value has the same placeholder, in all rounds and turns of a conversation.
     One that the model makes up stays as it is, and one that somebody typed comes back
@@ -50,8 +51,8 @@ def pii(
         timeout_s: How long one search may take, in seconds; more is a `GuardError`.
 
     Returns:
-        An advisor.  Its stream fails with an `AdvisorError` if it stands left of a tool
-        loop that runs.  An error passes as it is, and its text is not restored.
+        An advisor.  A chain in which it stands left of the tool loop is refused.  An
+        error passes as it is, and its text is not restored.
 
     Raises:
         ConfigurationError: If a pattern cannot be used; or without the regex package,
@@ -62,8 +63,10 @@ def pii(
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
         values = Placeholders(rules)
         messages = tuple(masked(each, values) for each in request.messages)
-        asked = replace(request, messages=messages)
+        asked = replace(request, messages=messages, masked=True)
         return just(asked).pipe(inner, restoring(values))
 
     names = ", ".join(each.name for each in rules)
-    return named("pii", around(handle), settings=names, order=Order.IN_LOOP)
+    return named(
+        "pii", around(handle), settings=names, order=Order.IN_LOOP, in_rounds=True
+    )

@@ -11,7 +11,7 @@ from rxagent.context import Key
 from rxagent.memory.conversation_id import CONVERSATION_ID
 from rxagent.memory.store import ConversationStore
 from rxagent.memory.windows import Window
-from rxagent.messages import Message, SystemMessage
+from rxagent.messages import Message, SystemMessage, UserMessage
 from rxagent.named import Named, Order, named
 from rxagent.requests import ChatRequest
 from rxagent.types import Advisor, Exchange
@@ -66,18 +66,20 @@ def prompt_memory(
     remember = memory(store, window=window, keep=keep, on_failure=on_failure, key=key)
 
     def remember_what_is_asked(request: ChatRequest) -> ChatRequest:
-        asked = _Asked(frozenset(each.id for each in request.messages[:-1]))
+        before = request.messages[: _question_place(request)]
+        asked = _Asked(frozenset(each.id for each in before))
         return replace(request, context=request.context.set(_ASKED, asked))
 
     def tell(request: ChatRequest) -> ChatRequest:
         asked = request.context[_ASKED].ids
+        place = _question_place(request)
         kept, history = list[Message](), list[Message]()
-        for message in request.messages[:-1]:
+        for message in request.messages[:place]:
             stays = isinstance(message, SystemMessage) or message.id in asked
             (kept if stays else history).append(message)
         plain = replace(
             request,
-            messages=(*kept, *request.messages[-1:]),
+            messages=(*kept, *request.messages[place:]),
             context=request.context.without(_ASKED),
         )
         return with_section(plain, entries_of(history), note)
@@ -87,3 +89,9 @@ def prompt_memory(
 
     settings = remember.settings if isinstance(remember, Named) else ""
     return named("prompt_memory", advise, settings=settings, order=Order.MEMORY)
+
+
+def _question_place(request: ChatRequest) -> int:
+    """Where the turn begins that is open."""
+    users = (isinstance(each, UserMessage) for each in request.messages)
+    return max((n for n, is_user in enumerate(users) if is_user), default=0)

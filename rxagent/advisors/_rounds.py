@@ -23,6 +23,7 @@ from rxagent.snapshots import Claim
 from rxagent.tools import CallSettings, Executor, run_batch
 from rxagent.tools.report import Report
 from rxagent.tools.tool import is_tool
+from rxagent.tools.withheld import Withheld
 from rxagent.wire.arguments import parse_arguments
 
 _PATIENCE = 2  # rounds in a row of nothing but what the model was told not to do
@@ -92,12 +93,12 @@ class Rounds:
         """Go on with the calls of a paused turn.
 
         Raises:
-            RequestError: If the decisions do not fit the pause.
+            RequestError: If the decisions, or the tools, do not fit the pause.
             SnapshotError: If it has been resumed before.
         """
         snapshot, decisions = resumption.snapshot, resumption.decisions
         turn = self._turn
-        resumption.check()
+        resumption.check(turn.tools)
         if not claim(snapshot.id):
             raise SnapshotError(
                 f"the paused turn {snapshot.id} has been resumed already; "
@@ -195,7 +196,9 @@ class Rounds:
 
     def _can_run(self, call: ToolCall) -> bool:
         """Whether anybody could run it; if not, the batch says why not."""
-        if call.truncated or call.name not in self._turn.tools:
+        if call.truncated:
+            return False
+        if isinstance(self._turn.tools.get(call.name), Withheld | None):
             return False
         try:
             parse_arguments(call.arguments)

@@ -18,6 +18,7 @@ from rxagent.advisors._turn_record import TurnRecord
 from rxagent.errors import StreamCancelledError
 from rxagent.events import ChatEvent, Finished
 from rxagent.messages import Message
+from rxagent.requests import Failure
 from rxagent.runtime import LoopScheduler, loop_for
 from rxagent.types import Operator
 
@@ -29,6 +30,7 @@ def stored_at_end(
     *,
     write: Callable[[Sequence[Message]], Observable[int]],
     told: Callable[[Finished], Finished],
+    failure: Failure,
 ) -> Operator[ChatEvent, ChatEvent]:
     """Hold `Finished` back until the turn is stored.
 
@@ -42,6 +44,7 @@ def stored_at_end(
         record: Says what is stored; of this turn alone.
         write: Stores messages; completes when that is done.
         told: The end as the rest may see it.
+        failure: What the run has failed with outside of here: it is a broken turn then.
 
     Returns:
         An operator.  If writing fails, that is the error, in place of `Finished`.  An
@@ -68,6 +71,10 @@ def stored_at_end(
                 emit(event)
 
             def on_completed() -> None:
+                if failure.error:  # nobody hears the end of a synchronous source
+                    leave()
+                    return
+
                 def tell() -> None:
                     for event in finished:
                         emit(told(event))
@@ -91,7 +98,7 @@ def stored_at_end(
                     end.store(record.broken(error), stored, not_stored)
 
             def leave() -> None:
-                kept = record.broken(None)
+                kept = record.broken(failure.error)
                 end.store(kept, lambda: None, _log_not_stored, outlives=True)
 
             upstream = SingleAssignmentDisposable()

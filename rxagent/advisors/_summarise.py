@@ -9,17 +9,29 @@ from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.advisors._plain_history import as_text
+from rxagent.advisors._unmasked import check_unmasked
 from rxagent.chain import around
 from rxagent.choices import check_callable
 from rxagent.context import Key
 from rxagent.errors import OutputError, StoreError
 from rxagent.events import ChatEvent, Finished
 from rxagent.memory.conversation import Conversation
-from rxagent.memory.conversation_id import CONVERSATION_ID, conversation_id_of
-from rxagent.memory.store import ConversationStore
+from rxagent.memory.conversation_id import (
+    CONVERSATION_ID,
+    check_key,
+    conversation_id_of,
+)
+from rxagent.memory.healing import heal
+from rxagent.memory.store import ConversationStore, check_store
 from rxagent.memory.summaries import in_place, old_turns, summary_of
 from rxagent.memory.tokens import CountTokens, estimate_tokens
-from rxagent.messages import Message, SystemMessage, UserMessage
+from rxagent.messages import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 from rxagent.named import Order, named
 from rxagent.operators import concat_each, just, one_finished, responses
 from rxagent.requests import ChatRequest
@@ -93,15 +105,20 @@ def summarise(
         model that sums up.
 
     Raises:
-        ConfigurationError: If a number is less than 1, or ``count`` or ``model`` is no
-            function.
+        ConfigurationError: If a number is less than 1, ``count`` or ``model`` is no
+            function, ``store`` no store or ``key`` no key.
     """
+    if store is not None:
+        check_store(store)
+    check_key(key)
     check_count("when_tokens", when_tokens, least=1)
     check_count("keep_turns", keep_turns, least=1)
     check_callable("count", count)
     check_callable("model", model)
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
+        if store is not None:
+            check_unmasked("summarise", request)
         known = request.context.get(_SUMMED)
         shorter = _with_summary(request, known) if known else request
         old = old_turns(shorter.messages, keep_turns=keep_turns)
@@ -193,14 +210,19 @@ def _with_summary(request: ChatRequest, summed: _Summed) -> ChatRequest:
     if summed.ids.isdisjoint(each.id for each in request.messages):
         return request
     system = [each for each in request.messages if isinstance(each, SystemMessage)]
-    rest = [
-        each
-        for each in request.messages
-        if not isinstance(each, SystemMessage)
-        and each.id not in summed.ids
-        and each.id != summed.message.id
-    ]
-    return replace(request, messages=(*system, summed.message, *rest))
+    summary = heal([summed.message])
+    left_out = summed.ids | {each.id for each in summary}
+    rest: list[Message] = []
+    called = set[str]()
+    for message in request.messages:
+        if isinstance(message, SystemMessage) or message.id in left_out:
+            continue
+        if isinstance(message, AssistantMessage):
+            called |= {call.id for call in message.tool_calls}
+        # A result that came after its call was summed up has nothing to stand behind.
+        if not isinstance(message, ToolMessage) or message.tool_call_id in called:
+            rest.append(message)
+    return replace(request, messages=(*system, *summary, *rest))
 
 
 def _carrying(summed: _Summed | None, usage: Usage) -> Operator[ChatEvent, ChatEvent]:

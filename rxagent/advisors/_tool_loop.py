@@ -10,7 +10,7 @@ from reactivex import operators as ops
 from rxagent.advisors._approvals import ApprovalPolicy, Approver, OnNoDecision
 from rxagent.advisors._call_limits import Cost, LimitWatch, OnLimit, TurnLimits
 from rxagent.advisors._pause import resumed
-from rxagent.advisors._resumption import RESUME
+from rxagent.advisors._resumption import RESUME, resumption_of
 from rxagent.advisors._rounds import OnEnvironment, Rounds
 from rxagent.advisors._turn import Eligible, Turn
 from rxagent.chain import around
@@ -18,12 +18,14 @@ from rxagent.choices import check_callable, check_choice
 from rxagent.errors import FailureKind
 from rxagent.events import ChatEvent
 from rxagent.named import Order, named
-from rxagent.operators import expand_rounds, just
+from rxagent.offered import OFFERS, Offers
+from rxagent.operators import concat_each, expand_rounds, just
 from rxagent.requests import ChatRequest
 from rxagent.runtime import LoopScheduler, loop_for
 from rxagent.snapshots import Claim, claims_in_memory
-from rxagent.tools import CallSettings, Executor
-from rxagent.tools.rules import NeedsApproval, check_seconds
+from rxagent.tools import CallSettings, Executor, tool_index
+from rxagent.tools.executor import check_executor
+from rxagent.tools.rules import NeedsApproval, check_approval, check_seconds
 from rxagent.types import Advisor, Exchange
 
 
@@ -88,7 +90,8 @@ def tool_loop(
             many with that, and lets the model go on, without tools if the limit is
             one of the turn.
         executor: Runs the calls of a round; by default ``concurrent()``.
-        max_result_chars: A longer result is cut for the model, and says so.
+        max_result_chars: A longer result is cut for the model, and says so; not that of
+            a tool that declares ``return_direct``, whose result is the answer.
         failures: In which way a tool failed, by the type of the exception.
         raises: Exceptions of tools that end the stream, as they are.
         eligible: Whether the calls of a response run; asked once a round.  If not, the
@@ -125,11 +128,11 @@ def tool_loop(
         on_limit=on_limit,
     )
     check_seconds("approval_timeout_s", approval_timeout_s)
-    functions = {"executor": executor, "eligible": eligible, "approve": approve}
-    for name, given in {**functions, "cost": cost, "claim": claim}.items():
+    check_executor(executor)
+    functions = {"eligible": eligible, "approve": approve, "cost": cost, "claim": claim}
+    for name, given in functions.items():
         check_callable(name, given)
-    if not isinstance(needs_approval, bool):
-        check_callable("needs_approval", needs_approval)
+    check_approval(needs_approval)
     if on_environment is not None:
         check_choice("on_environment", on_environment, OnEnvironment)
     approvals = ApprovalPolicy(
@@ -148,8 +151,10 @@ def tool_loop(
             def now() -> datetime:
                 return clock.now if clock else datetime.now(UTC)
 
-            resumption = request.context.get(RESUME)
-            asked = replace(request, context=request.context.without(RESUME))
+            resumption = resumption_of(request)
+            offers = request.context.get(OFFERS, Offers())
+            context = request.context.without(RESUME).without(OFFERS)
+            asked = replace(request, context=context, in_loop=True)
             watch = LimitWatch(
                 limits,
                 started=now(),
@@ -170,8 +175,18 @@ def tool_loop(
                 settings=replace(settings, deadline=watch.deadline),
                 on_environment=on_environment,
             )
+
+            def go_on(offered: ChatRequest) -> Observable[ChatEvent]:
+                turn.tools = tool_index(offered.tools)
+                assert resumption is not None
+                resumed = rounds.resume(resumption, may_resume)
+                resumption.runs.add(request.origin.run_id)
+                return resumed
+
             first = (
-                rounds.resume(resumption, may_resume) if resumption else rounds.ask()
+                offers.of(turn.request).pipe(concat_each(go_on))
+                if resumption
+                else rounds.ask()
             )
             return first.pipe(
                 expand_rounds(_nothing, rounds.hear, rounds.again, failed=turn.charged)

@@ -56,14 +56,12 @@ class Turn:
         """Names that tools wrote."""
         self.decided: dict[int, Decision] = {}
         """About calls of this round, by their identity: two ids may be the same."""
+        self.calls: tuple[ToolCall, ...] = ()
+        """Of this round, in order, each an object of its own."""
         self._eligible = eligible
         self._results: dict[int, ToolFinished] = {}  # by the place of the call
         self._places: dict[int, int] = {}  # by the identity of a call
-
-    @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        """Of this round, in order."""
-        return self.response.tool_calls
+        self._edited: list[ToolCall] = []
 
     @property
     def open_calls(self) -> list[ToolCall]:
@@ -107,8 +105,9 @@ class Turn:
         self.tools = tool_index(self.request.tools if offered is None else offered)
         self.decided = {}
         self._results = {}
-        self._places = {id(call): n for n, call in enumerate(response.tool_calls)}
-        self._edited: list[ToolCall] = []
+        self.calls = _told_apart(response.tool_calls)
+        self._places = {id(call): n for n, call in enumerate(self.calls)}
+        self._edited = []
 
     def edited(self, call: ToolCall, arguments: str) -> ToolCall:
         """The call with other arguments; what it comes to is the result of ``call``."""
@@ -165,7 +164,9 @@ class Turn:
         done = self.done()
         specs = [self.tools.get(each.call.name) for each in done]
         direct = all(is_tool(spec) and spec.rules.return_direct for spec in specs)
-        if not direct or any(each.failure or not each.attempts for each in done):
+        if not (done and direct) or any(
+            each.failure or not each.attempts for each in done
+        ):
             return None
         self.transcript += self._results_in_order()
         text = "\n".join(each.message.text for each in done)
@@ -196,7 +197,11 @@ class Turn:
         """The response that ends the turn, with what all of it came to."""
         self.is_over = True
         return replace(
-            response, usage=self.usage, transcript=self.transcript, context=context
+            response,
+            usage=self.usage,
+            transcript=self.transcript,
+            context=context,
+            cached=response.cached and not self.rounds,  # the round that ends it may be
         )
 
     def _spend(self, usage: Usage, model: str | None) -> None:
@@ -210,6 +215,13 @@ class Turn:
 
     def _results_in_order(self) -> tuple[ToolMessage, ...]:
         return tuple(done.message for done in self.done())
+
+
+def _told_apart(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+    """A model that is made by hand may say one and the same object twice."""
+    if len({id(call) for call in calls}) == len(calls):
+        return calls
+    return tuple(replace(call) for call in calls)
 
 
 def _free_to_answer(options: ChatOptions) -> ChatOptions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from rxagent.errors import GuardError
+from rxagent.errors import GuardError, OutputError
 from rxagent.events import (
     ChatEvent,
     Retracted,
@@ -34,14 +34,22 @@ class TurnRecord:
         prompt: What was asked, without what a memory put in front of it.
         keep: Of a turn that ends well.
         on_failure: What is kept of one that does not.
+        in_loop: Whether results in the prompt are those of the round before, whose
+            calls are stored.
     """
 
     def __init__(
-        self, prompt: Sequence[Message], *, keep: Keep, on_failure: OnFailure
+        self,
+        prompt: Sequence[Message],
+        *,
+        keep: Keep,
+        on_failure: OnFailure,
+        in_loop: bool = False,
     ) -> None:
         self._prompt = prompt
         self._keep: Keep = keep
         self._on_failure: OnFailure = on_failure
+        self._in_loop = in_loop
         self._rounds: list[Message] = []
         self._texts: list[str] = []  # since the last boundary
 
@@ -77,18 +85,28 @@ class TurnRecord:
 
     def broken(self, error: Exception | None) -> tuple[Message, ...]:
         """What is kept of a turn that has failed, or was left if there is no error."""
-        if self._on_failure == "discard" or isinstance(error, GuardError):
+        if isinstance(error, GuardError):
             return ()
+        results = self._results_before()
+        if self._on_failure == "discard":
+            return results
         if self._on_failure == "keep_user":
-            return self._question()
+            return results or self._question()  # stored with the first round
         rounds = self._rounds if self._keep == "transcript" else []
         asked = self._asked() if self._keep == "transcript" else self._question()
-        text = "".join(self._texts)
+        # What did not pass is not what the model has to go on from.
+        text = "" if isinstance(error, OutputError) else "".join(self._texts)
         if text.strip():
             part = Text(text=text)
             said = AssistantMessage(content=(part,), mark="interrupted")
             return (*asked, *rounds, said)
-        return (*asked, *rounds) if rounds else ()
+        return (*asked, *rounds) if rounds else results
+
+    def _results_before(self) -> tuple[Message, ...]:
+        """What tools did in the round before this one, which went well."""
+        if not self._in_loop or self._keep == "answer":
+            return ()
+        return tuple(m for m in self._asked() if isinstance(m, ToolMessage))
 
     def _asked(self) -> tuple[Message, ...]:
         """The last message of the user, or the results of the last round."""

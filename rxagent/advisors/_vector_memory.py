@@ -9,11 +9,16 @@ from reactivex import operators as ops
 from rxagent.advisors._memory_section import MEMORY_NOTE, entry, with_section
 from rxagent.advisors._stored_at_end import stored_at_end
 from rxagent.advisors._turn_record import TurnRecord
+from rxagent.advisors._unmasked import check_unmasked
 from rxagent.chain import around
-from rxagent.choices import check_callable
+from rxagent.choices import check_callable, check_has
 from rxagent.context import Key
 from rxagent.events import ChatEvent, Finished
-from rxagent.memory.conversation_id import CONVERSATION_ID, conversation_id_of
+from rxagent.memory.conversation_id import (
+    CONVERSATION_ID,
+    check_key,
+    conversation_id_of,
+)
 from rxagent.memory.vectors import VectorEntry, VectorIndex, VectorMatch
 from rxagent.messages import Message, UserMessage
 from rxagent.named import Order, named
@@ -70,8 +75,11 @@ def vector_memory(
         looking up or indexing fails, that is the error.  Disposing stops all three.
 
     Raises:
-        ConfigurationError: If ``top_k`` is less than 0, or ``embedder`` no function.
+        ConfigurationError: If ``top_k`` is less than 0, ``index`` is no index,
+            ``embedder`` no function or ``key`` no key.
     """
+    check_has("index", index, "search", such_as="an index, such as MemoryIndex()")
+    check_key(key)
     check_count("top_k", top_k, least=0)
     check_callable("embedder", embedder)
 
@@ -79,6 +87,7 @@ def vector_memory(
         return embedder([text]).pipe(ops.map(_the_only_one))
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
+        check_unmasked("vector_memory", request)
         conversation = conversation_id_of(request.context, key)
         limit = request.context.get(MEMORY_TOP_K)
         limit = top_k if limit is None else limit
@@ -114,7 +123,9 @@ def vector_memory(
 
             # It keeps the question and the words of the answer, or nothing.
             record = TurnRecord([question], keep="answer", on_failure="discard")
-            return stored_at_end(record, write=write, told=_as_it_is)
+            return stored_at_end(
+                record, write=write, told=_as_it_is, failure=request.failure
+            )
 
         return embedded(question.text).pipe(concat_each(recalled))
 

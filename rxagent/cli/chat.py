@@ -64,15 +64,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Talk; see `rxagent.cli.main` for what it raises and returns."""
-    if arguments.conversation and not arguments.memory:
+    name: str | None = arguments.conversation
+    if name is None:
+        name = _CONVERSATION
+    elif not arguments.memory:
         raise ConfigurationError("--conversation needs --memory FILE to keep it in")
+    elif not name.strip():
+        raise ConfigurationError("--conversation must not be blank")
     tools = tools_from(arguments.tools)
     with ExitStack() as stack:
         store: ConversationStore = MemoryStore()
         if arguments.memory:
             store = stack.enter_context(store_at(arguments.memory, make=True))
         agent = agent_from(arguments, tools=tools, advisors=[memory(store)])
-        name = arguments.conversation or _CONVERSATION
         return _talk(_Kept(store=store, id=name), agent, tools)
 
 

@@ -16,6 +16,7 @@ MEANINGS = {
     "r": "reasoning",
     "c": "tool call being written",
     "R": "round ends, tools run",
+    "d": "stage of a search ends",
     "a": "call waits for approval",
     "s": "tool starts",
     "p": "tool reports progress",
@@ -33,6 +34,7 @@ _OF_THE_MODEL = {
     "ToolCallDelta": "c",
     "RoundFinished": "R",
     "Retracted": "!",
+    "StageFinished": "d",
 }
 _OF_A_TOOL = {"ApprovalRequested": "a", "ToolStarted": "s", "ToolProgress": "p"}
 

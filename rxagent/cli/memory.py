@@ -120,10 +120,14 @@ def _import(store: ConversationStore, arguments: argparse.Namespace) -> int:
 
 
 def _delete(store: ConversationStore, arguments: argparse.Namespace) -> int:
+    missing: list[str] = []
     for conversation_id in arguments.id:
-        if not wait_for(store.delete(conversation_id)):
-            raise _missing(conversation_id)
-        _note(f"deleted {_one_line(conversation_id)}")
+        if wait_for(store.delete(conversation_id)):
+            _note(f"deleted {_one_line(conversation_id)}")
+        else:
+            missing.append(conversation_id)
+    if missing:
+        raise _missing(", ".join(missing))
     return 0
 
 

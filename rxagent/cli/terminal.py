@@ -12,6 +12,7 @@ from rxagent.events import (
     ReasoningDelta,
     Retracted,
     RoundFinished,
+    StageFinished,
     TextDelta,
     ToolFinished,
     ToolProgress,
@@ -58,6 +59,9 @@ class Terminal:
                 self._note(f"<- {call.name}{failed}: {_short(message.text)}")
             case ApprovalRequested(call=call):
                 self._note(f"?? {call.name} waits for approval")
+            case StageFinished(stage=stage, problem=problem):
+                end = f"left out: {_short(problem)}" if problem else "done"
+                self._note(f"({stage} {end})")
             case RoundFinished():
                 if self._has_text:
                     self._note("(that was interim text; tools run now)")

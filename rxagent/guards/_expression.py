@@ -144,7 +144,8 @@ class _Reader:
                 self._measure(token)
             if number >= lead and (token.is_behind or token.text == r"\X"):
                 self.is_unclear = True
-            self.out.append(self._written(token, number < lead, is_repeated))
+            is_lead = number < lead and not self._groups
+            self.out.append(self._written(token, is_lead, is_repeated))
 
     @property
     def _is_behind(self) -> bool:

@@ -14,8 +14,8 @@ from rxagent.guards._engine import Compiled
 
 __all__ = ["FirstLook", "first_look"]
 
-FirstLook = Callable[[str], re.Match[str] | None]
-"""``None``: in this piece no match starts."""
+FirstLook = Callable[[str, int], re.Match[str] | None]
+"""``None``: in this text no match starts from this place on."""
 
 _ASCII = [chr(code) for code in range(128)]
 _BEFORE = ("", "a", " ", "\n")

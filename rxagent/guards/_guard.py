@@ -26,9 +26,9 @@ def guard(
 
     ::
 
-        --q-------------|
-        [ guard(first, second) ]          first sees the raw piece, second what it lets
-        ----a--b-----(c,F)|               out; c was held, and leaves before F
+        --q|
+        [ guard(first, second) ]          the rest answers --a--b--c--(F,|)
+        ----a--b-----(c,F,|)              first sees it raw; second holds c to the end
 
     A text guard sees the texts of each model's answer, as they come: its state is fresh
     for each, also for each round of a tool loop, and it is flushed before
@@ -38,6 +38,9 @@ def guard(
     What is guarded is delivery: the response stays what the model said, for memory,
     the tool loop and whoever awaits the answer.  A guard that raises ends the stream
     for all of them, before a tool call of that answer runs.
+
+    One that stops an answer stands right of a memory.  Left of it, it may find only at
+    the end what it must not let out, and by then the turn is stored.
 
     Args:
         guards: In this order.  Each is a text guard, such as ``redact(...)``; one of

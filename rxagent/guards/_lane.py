@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from rxagent.events import TextDelta
 from rxagent.guards._pieces import Piece
 from rxagent.guards._text_guard import Placing, Span
 from rxagent.types import Transducer
@@ -19,7 +20,15 @@ class Lane:
         last: The piece that went in last.
     """
 
-    __slots__ = ("_placing", "_transducer", "decided", "fed", "feed", "last")
+    __slots__ = (
+        "_placing",
+        "_transducer",
+        "decided",
+        "fed",
+        "feed",
+        "is_text",
+        "last",
+    )
 
     feed: Callable[[str], Iterable[str]]
 
@@ -29,6 +38,7 @@ class Lane:
         if hasattr(transducer, "is_done"):
             transducer = _Stopping(transducer)
         self.last = last
+        self.is_text = isinstance(last, TextDelta)
         self._transducer = transducer
         self._placing = transducer if isinstance(transducer, Placing) else None
         self.feed = transducer.feed

@@ -8,7 +8,6 @@ both wait in a queue, and each piece of text comes out where it went in.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import cast
 
 from rxagent.errors import GuardError
 from rxagent.events import (
@@ -55,27 +54,21 @@ class TextLift:
 
     def feed(self, event: ChatEvent, /) -> Sequence[ChatEvent]:
         """Take an event; return what is ready."""
-        if type(event) not in self._kinds:
-            return self._pass(event)
-        piece = cast("Piece", event)
-        key: type | int
-        if isinstance(piece, ToolCallDelta):
-            key, text = piece.index, piece.arguments
-        else:
-            key, text = type(piece), piece.text
-        lane = self._lanes.get(key)
+        lane = self._open
         try:
-            if lane is None:
-                lane = self._lanes[key] = Lane(self._make(), piece)
-            if lane is not self._open and self._must_wait():
-                return self._queued(lane, piece)
-            self._open, lane.last = lane, piece
-            texts = tuple(lane.feed(text))
-            if len(texts) == 1 and texts[0] == text:
-                return (piece,)
-            return pieces_of(piece, texts)
+            if isinstance(event, TextDelta) and lane is not None and lane.is_text:
+                return self._fed(lane, event, event.text)  # the usual case
+            if type(event) not in self._kinds:
+                return self._pass(event)
+            if isinstance(event, ToolCallDelta):
+                return self._guard(event.index, event, event.arguments)
+            if isinstance(event, TextDelta | ReasoningDelta):
+                return self._guard(type(event), event, event.text)
+        except GuardError:
+            raise
         except Exception as error:
             raise self._blamed(error) from error
+        return (event,)
 
     def flush(self) -> Sequence[ChatEvent]:
         """Flush each text; what comes next belongs to another answer."""
@@ -89,15 +82,31 @@ class TextLift:
                 for lane in lanes
                 for piece in pieces_of(continued(lane.last), lane.flush())
             ]
+        except GuardError:
+            raise
         except Exception as error:
             raise self._blamed(error) from error
 
-    def _queued(self, lane: Lane, piece: Piece) -> Sequence[ChatEvent]:
+    def _guard(self, key: type | int, piece: Piece, text: str) -> Sequence[ChatEvent]:
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(self._make(), piece)
+        if lane is self._open or not self._must_wait():
+            self._open = lane
+            return self._fed(lane, piece, text)
         places = self._wait()
         ready = places.feed(lane, piece)
         if places.is_over:
             self._open, self._places = places.lane, None
         return ready
+
+    @staticmethod
+    def _fed(lane: Lane, piece: Piece, text: str) -> Sequence[ChatEvent]:
+        lane.last = piece
+        texts = tuple(lane.feed(text))
+        if len(texts) == 1 and texts[0] == text:
+            return (piece,)
+        return pieces_of(piece, texts)
 
     def _pass(self, event: ChatEvent) -> Sequence[ChatEvent]:
         """Do with an event what is to be done if its text is not guarded."""
@@ -127,8 +136,6 @@ class TextLift:
     def _reset(self) -> None:
         self._lanes, self._open, self._places = {}, None, None
 
-    def _blamed(self, error: Exception) -> Exception:
-        if isinstance(error, GuardError):
-            return error
+    def _blamed(self, error: Exception) -> GuardError:
         # Its words are not repeated: they may hold what is to be kept in.
         return GuardError(self._name, f"failed with {type(error).__name__}")

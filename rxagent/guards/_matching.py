@@ -15,8 +15,10 @@ from typing import Literal, TypeAlias
 
 from rxagent.errors import GuardError
 from rxagent.guards._engine import Found
-from rxagent.guards._scan import LONG, Rule, Scan
+from rxagent.guards._first_look import FirstLook
+from rxagent.guards._scan import Rule, Scan
 from rxagent.guards._text_guard import Span
+from rxagent.guards._watch import MATCHES, Watch
 
 __all__ = ["Matching", "OnHold", "Replace"]
 
@@ -45,13 +47,12 @@ class Matching:
         self._rules = rules
         self._replace = replace
         self._max = self._limit = max_hold_chars
-        self._short = min(max_hold_chars, *(rule.short for rule in rules))
         self._on_hold = on_hold
-        self._searches = [rule.compiled.open.search for rule in rules]
-        looks = [rule.first_look for rule in rules]
-        self._looks = [look for look in looks if look] if all(looks) else None
+        self._watches = [Watch(rule) for rule in rules]
+        self._look = _all_of([rule.first_look for rule in rules])
         self._look_back = max(rule.compiled.look_back for rule in rules)
         self._text: str = ""  # what is held, and before it what decides on it
+        self._offset = 0  # where that starts in the whole text
         self._at = 0  # where in it the held text starts
         self._next = 0  # where the next match may start; one more after an empty one
         self._is_swallowing = False  # the held text was replaced before it is decided
@@ -63,25 +64,24 @@ class Matching:
 
     def feed(self, text: str, /) -> Sequence[str]:
         """Take a piece; return the text that is decided."""
-        before = self._text
-        whole, at, held = before + text, self._at, len(before) - self._at
-        if not held and self._looks is not None:
-            for look in self._looks:
-                if look(text):
-                    break
-            else:
-                self._text = whole[-self._look_back :]
-                self._at = self._next = len(self._text)
-                return (text,)
-        if at == self._next and len(whole) - at < self._short:
-            if held > LONG and any(rule.is_open(whole, at) for rule in self._rules):
-                self._text = whole
-                return ()
-            first = self._first(whole, at)
-            if first is not None:
-                self._text, self._at = whole, first
+        at = self._at
+        whole = self._text + text
+        first = end = len(whole)
+        if end - at < self._max and at == self._next:
+            if self._look is not None and self._look(whole, at) is None:
+                self._text, self._at, self._next = whole, end, end
                 self._drop()
-                if not held and first == len(whole):
+                return (text,) if at == end - len(text) else (whole[at:],)
+            for watch in self._watches:
+                start = watch.first(text, whole, at, self._offset)
+                if start == MATCHES:
+                    break
+                if start < first:
+                    first = start
+            else:
+                self._text, self._at, self._next = whole, first, first
+                self._drop()
+                if first == end and at == end - len(text):
                     return (text,)
                 return (whole[at:first],) if first > at else ()
         return _joined(self.feed_placed(text))
@@ -111,17 +111,6 @@ class Matching:
         spans = list(self._rest())
         self._at = self._next = len(self._text)
         return spans
-
-    def _first(self, text: str, at: int) -> int | None:
-        """Where a match may start first; ``None``: something does match."""
-        first = len(text)
-        for search in self._searches:
-            found = search(text, at, partial=True)
-            if found is not None:
-                if not found.partial:
-                    return None
-                first = min(first, found.start())
-        return first
 
     def _decided(self) -> Iterator[Span]:
         scans = [Scan(rule, self._text) for rule in self._rules]
@@ -197,12 +186,22 @@ class Matching:
 
     def _drop(self) -> None:
         """Forget the text that decides on nothing any more."""
-        self._next = max(self._at, self._next)
         gone = self._at - self._look_back
         if gone > 0:
             self._text = self._text[gone:]
+            self._offset += gone
             self._at -= gone
             self._next -= gone
+
+
+def _all_of(looks: Sequence[FirstLook | None]) -> FirstLook | None:
+    """All looks as one; ``None`` if a pattern has none."""
+    there = [look for look in looks if look is not None]
+    if len(there) < len(looks):
+        return None
+    if len(there) == 1:
+        return there[0]
+    return lambda text, at: next((m for look in there if (m := look(text, at))), None)
 
 
 def _joined(spans: Iterable[Span]) -> Sequence[str]:

@@ -83,7 +83,7 @@ def moderate(
     Raises:
         ConfigurationError: At the call, if an option makes no sense.
     """
-    check_callable("check", check)
+    check_callable("check", check, may_be_async=True)
     check_choice("mode", mode, Mode)
     check_choice("on_failure", on_failure, OnFailure)
     check_seconds("timeout_s", timeout_s)

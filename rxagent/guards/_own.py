@@ -9,6 +9,7 @@ from typing import TypeAlias, cast
 
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
+from reactivex.scheduler import ImmediateScheduler
 
 from rxagent.errors import ConfigurationError, GuardError
 from rxagent.guards._text_guard import TextGuard
@@ -116,7 +117,7 @@ class _Generated:
         except StopIteration as end:
             self.is_done = True
             out = end.value
-        return (out,) if isinstance(out, str) else tuple(out or ())
+        return (out,) if out and isinstance(out, str) else tuple(out or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,11 @@ class _Pushed:
         self._ready: list[str] = []
         self._errors: list[Exception] = []
         operator(Observable(self._subscribe)).subscribe(
-            self._ready.append, self._errors.append, self._complete
+            self._ready.append,
+            self._errors.append,
+            self._complete,
+            # Nothing waits for its turn, and what wants to wait for a time fails.
+            scheduler=ImmediateScheduler.singleton(),
         )
 
     def feed(self, text: str, /) -> Sequence[str]:

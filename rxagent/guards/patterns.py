@@ -86,7 +86,9 @@ def _iban() -> str:
         rf"(?:{'|'.join(names.split())})[0-9]{{2}}(?:\ ?[A-Z0-9]){{{length - 4}}}"
         for length, names in _IBAN_LENGTHS.items()
     )
-    return rf"(?i)(?<![A-Z0-9])(?:{countries})(?![A-Z0-9])"
+    # What it looks for first spares it the countries at nearly every place.
+    start = r"(?<![A-Za-z0-9])(?=[A-Za-z]{2}[0-9]{2})"
+    return rf"{start}(?i:{countries})(?![A-Za-z0-9])"
 
 
 EMAIL = Pattern(
@@ -128,7 +130,7 @@ IPV4 = Pattern(
 
 IPV6 = Pattern(
     name="ipv6",
-    expression=r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}"
+    expression=r"(?<![\w:.])(?=[0-9A-Fa-f]{0,4}:)(?:[0-9A-Fa-f]{0,4}:){2,7}"
     r"(?:(?:[0-9]{1,3}\.){3}[0-9]{1,3}|[0-9A-Fa-f]{1,4})?(?![\w:])",
     check=_is_ipv6,
 )

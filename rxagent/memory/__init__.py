@@ -1,19 +1,24 @@
 """Memory: where conversations are kept, and how much of them a model sees."""
 
-from rxagent.memory._indexed_store import IndexedStore
-from rxagent.memory._lexical_embedder import LexicalEmbedder
-from rxagent.memory._memory_index import MemoryIndex
-from rxagent.memory._memory_store import MemoryStore
-from rxagent.memory._sqlite_store import SqliteStore
-from rxagent.memory.branches import fork, rollback
-from rxagent.memory.conversation import Conversation, ConversationInfo
-from rxagent.memory.conversation_id import CONVERSATION_ID
-from rxagent.memory.healing import heal
-from rxagent.memory.lines import all_conversations, export_lines, import_lines
-from rxagent.memory.store import ConversationStore
-from rxagent.memory.tokens import CountTokens, estimate_tokens
-from rxagent.memory.vectors import VectorEntry, VectorIndex, VectorMatch
-from rxagent.memory.windows import Window, last_messages, last_tokens, last_turns
+from typing import TYPE_CHECKING
+
+from rxagent.lazily import lazily
+
+if TYPE_CHECKING:
+    from rxagent.memory._indexed_store import IndexedStore
+    from rxagent.memory._lexical_embedder import LexicalEmbedder
+    from rxagent.memory._memory_index import MemoryIndex
+    from rxagent.memory._memory_store import MemoryStore
+    from rxagent.memory._sqlite_store import SqliteStore
+    from rxagent.memory.branches import fork, rollback
+    from rxagent.memory.conversation import Conversation, ConversationInfo
+    from rxagent.memory.conversation_id import CONVERSATION_ID
+    from rxagent.memory.healing import heal
+    from rxagent.memory.lines import all_conversations, export_lines, import_lines
+    from rxagent.memory.store import ConversationStore
+    from rxagent.memory.tokens import CountTokens, estimate_tokens
+    from rxagent.memory.vectors import VectorEntry, VectorIndex, VectorMatch
+    from rxagent.memory.windows import Window, last_messages, last_tokens, last_turns
 
 __all__ = [
     "CONVERSATION_ID",
@@ -41,3 +46,24 @@ __all__ = [
     "last_turns",
     "rollback",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "_indexed_store": ["IndexedStore"],
+            "_lexical_embedder": ["LexicalEmbedder"],
+            "_memory_index": ["MemoryIndex"],
+            "_memory_store": ["MemoryStore"],
+            "_sqlite_store": ["SqliteStore"],
+            "branches": ["fork", "rollback"],
+            "conversation": ["Conversation", "ConversationInfo"],
+            "conversation_id": ["CONVERSATION_ID"],
+            "healing": ["heal"],
+            "lines": ["all_conversations", "export_lines", "import_lines"],
+            "store": ["ConversationStore"],
+            "tokens": ["CountTokens", "estimate_tokens"],
+            "vectors": ["VectorEntry", "VectorIndex", "VectorMatch"],
+            "windows": ["Window", "last_messages", "last_tokens", "last_turns"],
+        },
+    )

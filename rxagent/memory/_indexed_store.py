@@ -15,7 +15,7 @@ __all__ = ["IndexedStore"]
 
 
 class IndexedStore:
-    """A store whose `delete` forgets the vectors of a conversation too.
+    """A store that forgets the vectors of what it forgets.
 
     Args:
         store: Does everything else.
@@ -51,11 +51,24 @@ class IndexedStore:
     ) -> Observable[int]:
         """Put messages in the place of the others; see `ConversationStore.replace`.
 
-        The vectors of those stay: delete them yourself if they must go.
+        The vectors of messages that are no longer there go too, once that is written;
+        so what was taken back is not recalled.
         """
-        return self._store.replace(
-            conversation_id, messages, expected_version=expected_version
-        )
+        kept = tuple(messages)
+
+        def write(found: Conversation) -> Observable[int]:
+            gone = {each.id for each in found.messages} - {each.id for each in kept}
+
+            def forget(version: int) -> Observable[int]:
+                forgotten = self._index.delete(conversation_id, ids=gone)
+                return forgotten.pipe(ops.map(lambda _: version))
+
+            written = self._store.replace(
+                conversation_id, kept, expected_version=expected_version
+            )
+            return written.pipe(concat_each(forget)) if gone else written
+
+        return self._store.load(conversation_id).pipe(concat_each(write))
 
     def delete(self, conversation_id: str) -> Observable[bool]:
         """Forget a conversation, its vectors first; see `ConversationStore.delete`.

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from heapq import nlargest
 from math import hypot
 from operator import mul
@@ -72,12 +72,19 @@ class MemoryIndex:
 
         return _once(search)
 
-    def delete(self, conversation: str) -> Observable[int]:
-        """Forget a conversation; see `VectorIndex.delete`."""
+    def delete(
+        self, conversation: str, *, ids: Collection[str] | None = None
+    ) -> Observable[int]:
+        """Forget a conversation, or some of it; see `VectorIndex.delete`."""
 
         def delete() -> int:
             with self._lock:
-                return len(self._kept.pop(conversation, {}))
+                kept = self._kept.pop(conversation, {})
+                gone = kept.keys() if ids is None else kept.keys() & {*ids}
+                left = {id_: each for id_, each in kept.items() if id_ not in gone}
+                if left:
+                    self._kept[conversation] = left
+                return len(kept) - len(left)
 
         return _once(delete)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from reactivex import Observable
@@ -11,28 +10,10 @@ from reactivex import operators as ops
 from rxagent.errors import StoreError
 from rxagent.memory.conversation import Conversation
 from rxagent.memory.store import ConversationStore
-from rxagent.messages import Message, UserMessage
+from rxagent.memory.turns import turn_starts
 from rxagent.operators import concat_each
 
-__all__ = ["fork", "rollback", "turn_starts"]
-
-
-def turn_starts(messages: Sequence[Message]) -> list[int]:
-    """Find where the turns of a conversation begin.
-
-    Args:
-        messages: Oldest first.
-
-    Returns:
-        The positions of user messages that follow no other user message: several in a
-        row ask together.  A summary is no question; what stands before the first turn
-        belongs to none.
-    """
-    return [
-        position
-        for position, message in enumerate(messages)
-        if _asks(message) and not (position and _asks(messages[position - 1]))
-    ]
+__all__ = ["fork", "rollback"]
 
 
 def fork(
@@ -99,10 +80,6 @@ def rollback(
         return _write(store, replace(found, messages=found.messages[: starts[-turns]]))
 
     return store.load(conversation_id).pipe(concat_each(write))
-
-
-def _asks(message: Message) -> bool:
-    return isinstance(message, UserMessage) and message.mark != "summary"
 
 
 def _check(turns: int | None) -> None:

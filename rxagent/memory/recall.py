@@ -24,7 +24,7 @@ def recall(
     Args:
         history: As it is stored, broken off or not.
         prompt: What is asked now; it may hold some of the history already, or all.
-        window: How much of both is kept.
+        window: How much of both is kept; the turn that is asked now stays whole.
 
     Returns:
         Instructions first: the prompt's, or else the newest of the history.  Then what
@@ -44,9 +44,12 @@ def recall(
     joined: tuple[Message, ...] = (*_spoken(before), *asked)
     if window is not None:
         kept = _spoken(window(joined))
+        open_turn = _open_turn(asked)
+        open_ids = {each.id for each in open_turn}
+        kept = [each for each in kept if each.id not in open_ids]
         start = next((n for n, each in enumerate(kept) if each.id in ids), len(kept))
         # A window of somebody's own may have cut anywhere.
-        joined = (*heal(kept[:start]), *kept[start:])
+        joined = (*heal(kept[:start]), *kept[start:], *open_turn)
     return (*instructions, *joined)
 
 
@@ -59,6 +62,12 @@ def _since_summary(history: Sequence[Message]) -> Sequence[Message]:
             pinned = chain.from_iterable(filter(is_pinned, split_turns(before)))
             return [*system, *pinned, *history[place:]]
     return history
+
+
+def _open_turn(asked: Sequence[Message]) -> Sequence[Message]:
+    """What has to be answered now, with what was done for it already."""
+    turns = [*split_turns(asked)]
+    return turns[-1] if turns else ()
 
 
 def _spoken(messages: Iterable[Message]) -> list[Message]:

@@ -7,10 +7,24 @@ from typing import Protocol
 
 from reactivex import Observable
 
+from rxagent.choices import check_has
 from rxagent.memory.conversation import Conversation, ConversationInfo
 from rxagent.messages import Message
 
-__all__ = ["ConversationStore"]
+__all__ = ["ConversationStore", "check_store"]
+
+
+def check_store(store: object) -> None:
+    """Refuse what keeps no conversations, before anything is asked.
+
+    Args:
+        store: What was given.
+
+    Raises:
+        ConfigurationError: If it cannot load one.
+    """
+    such_as = 'a store, such as MemoryStore() or SqliteStore("chats.db")'
+    check_has("store", store, "load", such_as=such_as)
 
 
 class ConversationStore(Protocol):

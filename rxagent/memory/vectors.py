@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -66,11 +66,14 @@ class VectorIndex(Protocol):
         """
         ...
 
-    def delete(self, conversation: str) -> Observable[int]:
-        """Forget all that belongs to a conversation.
+    def delete(
+        self, conversation: str, *, ids: Collection[str] | None = None
+    ) -> Observable[int]:
+        """Forget what belongs to a conversation.
 
         Args:
             conversation: Which.
+            ids: Of what; by default all.  One that is not there does not matter.
 
         Returns:
             Emits how many entries there were.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from reactivex import Observable
 from reactivex import operators as ops
@@ -10,7 +10,7 @@ from reactivex import operators as ops
 from rxagent.errors import ConflictError
 from rxagent.memory.conversation import Conversation
 from rxagent.memory.store import ConversationStore
-from rxagent.messages import Message
+from rxagent.messages import Message, UserMessage
 from rxagent.operators import concat_each, just
 
 __all__ = ["append_turn"]
@@ -26,7 +26,9 @@ def append_turn(
     Args:
         store: Where.
         conversation: As it was loaded.
-        messages: Oldest first; those that are stored, by their ids, are left out.
+        messages: Oldest first; those that are stored, by their ids, are left out.  A
+            question that another turn has asked and answered meanwhile, as when a flow
+            is subscribed to twice at once, gets an id of its own.
 
     Returns:
         A cold observable of the new version.  If somebody else has written meanwhile,
@@ -37,8 +39,7 @@ def append_turn(
     turn = tuple(messages)
 
     def attempt(known: Conversation, checked: int) -> Observable[int]:
-        stored = {each.id for each in known.messages}
-        missing = [each for each in turn if each.id not in stored]
+        missing = _missing(turn, known.messages)
         if not missing:
             return just(known.version)
 
@@ -56,3 +57,14 @@ def append_turn(
         return appended.pipe(ops.catch(again))
 
     return attempt(conversation, _CHECKED)
+
+
+def _missing(turn: Sequence[Message], stored: Sequence[Message]) -> list[Message]:
+    """What of a turn is to be written behind what is stored."""
+    ids = {each.id for each in stored}
+    missing = [each for each in turn if each.id not in ids]
+    if len(missing) == len(turn) - 1 > 0 and turn[0].id in ids:
+        asked = turn[0]
+        if isinstance(asked, UserMessage) and asked.id != stored[-1].id:
+            return [UserMessage(content=asked.content, mark=asked.mark), *missing]
+    return missing

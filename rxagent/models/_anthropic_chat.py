@@ -12,7 +12,9 @@ from rxagent.models._key import find_key
 from rxagent.operators import concat_each
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatRequest
+from rxagent.types import AnswerMode
 from rxagent.wire import AnthropicDialect
+from rxagent.wire.anthropic.schema import can_be_closed
 
 __all__ = ["AnthropicChat"]
 
@@ -81,6 +83,11 @@ class AnthropicChat:
         self._dialect = dialect or AnthropicDialect(name=self._http.provider)
         has_version = url.rstrip("/").endswith("/v1")
         self._path = "/messages" if has_version else "/v1/messages"
+
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        """By its option, but by a tool where that has no word for the schema."""
+        schema = request.options.response_schema or {}
+        return "native" if can_be_closed(schema) else "tool"
 
     def __call__(self, requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
         """Answer each request in turn."""

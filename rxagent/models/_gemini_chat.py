@@ -13,6 +13,7 @@ from rxagent.models._key import find_key
 from rxagent.operators import concat_each
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatRequest
+from rxagent.types import AnswerMode
 from rxagent.wire import GeminiDialect
 
 __all__ = ["GeminiChat"]
@@ -76,6 +77,11 @@ class GeminiChat:
             retry=retry,
             client=client,
         )
+
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        """By its option, but by a tool beside other tools: many models refuse both."""
+        # Source: https://github.com/googleapis/python-genai/issues/867
+        return "tool" if request.tools else "native"
 
     def __call__(self, requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
         """Answer each request in turn."""

@@ -26,7 +26,7 @@ from rxagent.operators import concat_each, just
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatOptions, ChatRequest
 from rxagent.runtime import Sink, from_producer
-from rxagent.types import Advisor, Exchange
+from rxagent.types import Advisor, AnswerMode, Exchange
 from rxagent.wire import OpenAIChatDialect
 
 __all__ = ["LocalChat"]
@@ -121,6 +121,10 @@ class LocalChat:
         if model is None:
             advisors.append(before(_instructed))
         self._exchange = chain(advisors, _served(self._server))
+
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        """By its option, which llama.cpp holds it to, token by token."""
+        return "native"
 
     def __call__(self, requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
         """Answer each request in turn."""

@@ -10,6 +10,7 @@ from rxagent.models._ollama_http import ollama_http
 from rxagent.operators import concat_each
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatRequest
+from rxagent.types import AnswerMode
 from rxagent.wire import OllamaDialect
 
 __all__ = ["OllamaChat"]
@@ -67,6 +68,11 @@ class OllamaChat:
             retry=retry,
             client=client,
         )
+
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        """By its option, but in words beside tools: it keeps a model from calling."""
+        # Source: https://github.com/ollama/ollama/issues/13750
+        return "prompt" if request.tools else "native"
 
     def __call__(self, requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
         """Answer each request in turn."""

@@ -14,6 +14,7 @@ from rxagent.models._vendors import VENDORS
 from rxagent.operators import concat_each
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatRequest
+from rxagent.types import AnswerMode
 from rxagent.wire import OpenAIChatDialect
 
 __all__ = ["OpenAIChat"]
@@ -95,6 +96,11 @@ class OpenAIChat:
         )
         self._dialect = dialect or OpenAIChatDialect(name=self._http.provider)
         self._path = whose.path
+
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        """By its option, but by a tool where the server takes no schema."""
+        takes_schema = "response_format" not in self._dialect.refused
+        return "native" if takes_schema else "tool"
 
     def __call__(self, requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
         """Answer each request in turn."""

@@ -12,6 +12,7 @@ from rxagent.models._key import find_key
 from rxagent.operators import concat_each
 from rxagent.patience import RetryPolicy, Timeouts
 from rxagent.requests import ChatRequest
+from rxagent.types import AnswerMode
 from rxagent.wire import OpenAIResponsesDialect
 
 __all__ = ["OpenAIResponses"]
@@ -78,6 +79,10 @@ class OpenAIResponses:
             client=client,
         )
         self._dialect = dialect or OpenAIResponsesDialect(name=self._http.provider)
+
+    def answer_mode(self, request: ChatRequest) -> AnswerMode:
+        """By its option."""
+        return "native"
 
     def __call__(self, requests: Observable[ChatRequest]) -> Observable[ChatEvent]:
         """Answer each request in turn."""

@@ -26,7 +26,9 @@ _ALL = (
         base_url="https://api.openai.com/v1",
         base_url_variable="OPENAI_BASE_URL",
         key_variables=("OPENAI_API_KEY",),
-        dialect=OpenAIChatDialect(name="openai", names=_WITH_REASONING),
+        dialect=OpenAIChatDialect(
+            name="openai", names=_WITH_REASONING, strict_schemas=True
+        ),
     ),
     # The v1 API needs no api-version; a model is named by its deployment.
     # Source: https://learn.microsoft.com/azure/foundry/openai/api-version-lifecycle
@@ -36,7 +38,9 @@ _ALL = (
         base_url_path="/openai/v1",
         key_variables=("AZURE_OPENAI_API_KEY",),
         headers=MappingProxyType({"api-key": "{key}"}),
-        dialect=OpenAIChatDialect(name="azure", names=_WITH_REASONING),
+        dialect=OpenAIChatDialect(
+            name="azure", names=_WITH_REASONING, strict_schemas=True
+        ),
     ),
     # Source: https://inference-docs.cerebras.ai/capabilities/reasoning
     Vendor(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from reactivex import Observable, abc
 from reactivex.disposable import SingleAssignmentDisposable
 
@@ -8,7 +10,13 @@ from rxagent.events import ChatEvent, Finished
 from rxagent.types import Operator
 
 
-def one_finished(name: str) -> Operator[ChatEvent, ChatEvent]:
+def _ignored(_: Exception) -> None:
+    return None
+
+
+def one_finished(
+    name: str, *, failed: Callable[[Exception], None] = _ignored
+) -> Operator[ChatEvent, ChatEvent]:
     """Hold a stream to the grammar: exactly one `Finished`, and it is last.
 
     ::
@@ -19,6 +27,8 @@ def one_finished(name: str) -> Operator[ChatEvent, ChatEvent]:
 
     Args:
         name: Whose answer it is; for the error.
+        failed: Told of an error before anybody else is, and before the source is
+            disposed.
 
     Returns:
         An operator.  What comes after `Finished`, or completion without it, is an
@@ -34,10 +44,14 @@ def one_finished(name: str) -> Operator[ChatEvent, ChatEvent]:
             finished = False
             upstream = SingleAssignmentDisposable()
 
+            def on_error(error: Exception) -> None:
+                failed(error)
+                observer.on_error(error)
+
             def on_next(event: ChatEvent) -> None:
                 nonlocal finished
                 if finished:
-                    observer.on_error(
+                    on_error(
                         AdvisorError(name, f"went on after Finished, with {event!r}")
                     )
                     return
@@ -48,12 +62,10 @@ def one_finished(name: str) -> Operator[ChatEvent, ChatEvent]:
                 if finished:
                     observer.on_completed()
                 else:
-                    observer.on_error(
-                        AdvisorError(name, "completed without a Finished event")
-                    )
+                    on_error(AdvisorError(name, "completed without a Finished event"))
 
             upstream.disposable = source.subscribe(
-                on_next, observer.on_error, on_completed, scheduler=scheduler
+                on_next, on_error, on_completed, scheduler=scheduler
             )
             return upstream
 

@@ -1,5 +1,6 @@
 """For tests of your own: a scripted model, cassettes, the laws, and cuts anywhere."""
 
+from rxagent.testing._answer_store_contract import assert_answer_store_contract
 from rxagent.testing._cassette import Cassette
 from rxagent.testing._cut_anywhere import assert_cut_anywhere, every_cut
 from rxagent.testing._guard_laws import assert_guard_laws
@@ -19,6 +20,7 @@ __all__ = [
     "ScriptedModel",
     "Step",
     "assert_advisor_laws",
+    "assert_answer_store_contract",
     "assert_cut_anywhere",
     "assert_exchange_laws",
     "assert_grammar",

@@ -148,7 +148,7 @@ def _assert_flushes_before_the_end(
             assert watched.flushes <= number, "after it had raised, it was flushed"
             continue
         assert ends == ["completed"], f"it ended: {ends}"
-        said = _deltas(run.texts) if pieces != [""] else []
+        said = _deltas(run.texts) if pieces else []
         assert events == [*said, round_end, *said, end], (
             f"cut into {list(pieces)}, two rounds gave {events}; each is {run.texts}"
         )

@@ -19,6 +19,7 @@ from rxagent.tools.running import ToolRun
 from rxagent.tools.threads import in_thread
 from rxagent.tools.tool import AnyTool, is_tool
 from rxagent.tools.tool_context import ToolContext
+from rxagent.tools.withheld import Withheld
 from rxagent.wire.arguments import parse_arguments
 
 __all__ = ["run_call"]
@@ -59,8 +60,8 @@ def run_call(
         origin: The run and the round, put on every event.
         messages: The conversation, for a tool that looks at it.
         settings: How it is run; what the tool declares wins.  A result that is longer
-            than ``max_result_chars`` is cut and says so, and `ToolFinished` carries the
-            whole value as well.
+            than ``max_result_chars`` is cut and says so, unless the tool declares
+            ``return_direct``, and `ToolFinished` carries the whole value as well.
         submit: Where a plain function runs.
 
     Returns:
@@ -121,8 +122,13 @@ def _tool_for(call: ToolCall, tools: Mapping[str, ToolSpec]) -> AnyTool:
         )
     found = tools.get(call.name)
     if found is None:
-        known = f"the tools are: {', '.join(tools)}" if tools else "there are no tools"
+        there = [name for name, each in tools.items() if not isinstance(each, Withheld)]
+        known = f"the tools are: {', '.join(there)}" if there else "there are no tools"
         raise _RefusedError(f"there is no tool {call.name!r}; {known}")
+    if isinstance(found, Withheld):
+        raise _RefusedError(
+            f"{call.name!r} was not offered to you, so it did not run; {found.instead}"
+        )
     if not is_tool(found):
         _parsed(call)  # what is broken is broken for everybody
         raise ToolError(

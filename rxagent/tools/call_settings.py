@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from rxagent.choices import check_choice
 from rxagent.errors import ConfigurationError, FailureKind
 from rxagent.tools.failure import Failures
-from rxagent.tools.rules import check_seconds
-from rxagent.tools.truncate import MIN_RESULT_CHARS
+from rxagent.tools.rules import check_count, check_seconds
 
 __all__ = ["CallSettings"]
+
+_LEAST_CHARS = 100  # with room for the sentence that says what was cut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +23,13 @@ class CallSettings:
     Args:
         timeout_s: Longest run, in seconds.
         deadline: When the turn has to end.
-        max_result_chars: Longest result for the model, in characters.
+        max_result_chars: Longest result for the model, in characters; what a tool
+            returns directly is for a person, and never cut.
         failures: Kinds of failure, by the type of the exception.
         raises: Exceptions that are not for the model: they end the run, as they are.
 
     Raises:
-        ConfigurationError: If a number makes no sense.
+        ConfigurationError: If a value makes no sense.
     """
 
     timeout_s: float | None = None
@@ -37,17 +40,20 @@ class CallSettings:
 
     def __post_init__(self) -> None:
         check_seconds("timeout_s", self.timeout_s)
+        if not isinstance(self.failures, Mapping) or not all(
+            map(_is_error, self.failures)
+        ):
+            raise ConfigurationError(
+                f"failures takes kinds by types of exceptions, not {self.failures!r}"
+            )
         for kind, failure in self.failures.items():
             check_choice(f"failures[{kind.__name__}]", failure, FailureKind)
         if not (isinstance(self.raises, tuple) and all(map(_is_error, self.raises))):
             raise ConfigurationError(
                 f"raises takes a tuple of exception types, not {self.raises!r}"
             )
-        least, given = MIN_RESULT_CHARS, self.max_result_chars
-        if given is not None and given < least:
-            raise ConfigurationError(
-                f"max_result_chars must be {least} or more, got {given}"
-            )
+        if (most := self.max_result_chars) is not None:
+            check_count("max_result_chars", most, least=_LEAST_CHARS)
 
 
 def _is_error(kind: object) -> bool:

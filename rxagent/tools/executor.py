@@ -8,11 +8,12 @@ from typing import Protocol
 
 from reactivex import Observable
 
+from rxagent.errors import ConfigurationError
 from rxagent.messages import ToolCall
 from rxagent.tools.job import Submit
 from rxagent.tools.report import ToolEvent
 
-__all__ = ["Answer", "Executor"]
+__all__ = ["Answer", "Executor", "check_executor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +47,21 @@ class Executor(Protocol):
     def __call__(self, answers: Sequence[Answer]) -> Observable[ToolEvent]:
         """Return the events of all answers: exactly one `ToolFinished` for each."""
         ...
+
+
+def check_executor(given: object) -> None:
+    """Refuse what is no executor, where it is given and not where it is needed.
+
+    Args:
+        given: An executor, or ``None``.
+
+    Raises:
+        ConfigurationError: If it is anything else, such as the function that makes one,
+            or a pool.
+    """
+    if given is None or (callable(given) and hasattr(given, "timeout_s")):
+        return
+    raise ConfigurationError(
+        f"executor takes an executor, such as concurrent() or futures(pool), and not "
+        f"{given!r}"
+    )

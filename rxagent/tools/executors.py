@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from reactivex import Observable
 
-from rxagent.errors import ToolError, ToolFailedError
+from rxagent.errors import ConfigurationError, ToolError, ToolFailedError
 from rxagent.tools.awaited import awaited
 from rxagent.tools.executor import Answer, Executor
 from rxagent.tools.job import Job, Outcome, Submit
@@ -105,7 +105,14 @@ def futures(
 
     Returns:
         An executor.
+
+    Raises:
+        ConfigurationError: If ``executor`` is none, or a number makes no sense.
     """
+    if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
+        raise ConfigurationError(
+            f"futures takes an executor of concurrent.futures, not {executor!r}"
+        )
     return _Executor(partial(_in_future, executor), max_concurrency, timeout_s)
 
 

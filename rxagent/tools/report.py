@@ -13,6 +13,7 @@ from rxagent.requests import Origin
 from rxagent.tools.failure import is_group
 from rxagent.tools.result import content_of, described
 from rxagent.tools.tool_result import ToolResult
+from rxagent.wire.tool_results import ERROR_MARK
 
 __all__ = ["Report", "ToolEvent"]
 
@@ -78,7 +79,10 @@ class Report:
         )
 
     def _message(self, value: object, *, is_error: bool) -> ToolMessage:
-        content = content_of(value, max_chars=self.max_chars)
+        most = self.max_chars
+        if is_error and most is not None:
+            most -= len(ERROR_MARK)  # some formats will put it in front
+        content = content_of(value, max_chars=most)
         return ToolMessage.of(*content, call=self.call, is_error=is_error)
 
 

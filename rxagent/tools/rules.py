@@ -12,7 +12,14 @@ from rxagent.context import Context
 from rxagent.errors import ConfigurationError
 from rxagent.messages import ToolCall
 
-__all__ = ["Declared", "NeedsApproval", "ToolRules", "check_count", "check_seconds"]
+__all__ = [
+    "Declared",
+    "NeedsApproval",
+    "ToolRules",
+    "check_approval",
+    "check_count",
+    "check_seconds",
+]
 
 NeedsApproval: TypeAlias = bool | Callable[[ToolCall, Context], bool]
 """Whether a call has to be approved, for all calls or call by call."""
@@ -45,7 +52,7 @@ class ToolRules:
         needs_approval: Whether somebody has to approve a call before it runs.
 
     Raises:
-        ConfigurationError: If a number makes no sense.
+        ConfigurationError: If a value makes no sense.
     """
 
     serial: bool = False
@@ -59,8 +66,34 @@ class ToolRules:
         check_seconds("timeout_s", self.timeout_s)
         check_seconds("retry_delay_s", self.retry_delay_s, or_none=False)
         check_count("retries", self.retries, least=0)
-        if not isinstance(self.needs_approval, bool):
-            check_callable("needs_approval", self.needs_approval)
+        _check_switch("serial", self.serial)
+        _check_switch("return_direct", self.return_direct)
+        check_approval(self.needs_approval)
+
+
+def _check_switch(option: str, value: object) -> None:
+    """Refuse what is neither true nor false, such as the text "no".
+
+    Raises:
+        ConfigurationError: If it is anything else.
+    """
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{option} must be True or False, got {value!r}")
+
+
+def check_approval(rule: object) -> None:
+    """Refuse what is no `NeedsApproval`.
+
+    Raises:
+        ConfigurationError: If it is neither true nor false, nor a plain function.
+    """
+    if isinstance(rule, bool):
+        return
+    if not callable(rule):
+        raise ConfigurationError(
+            f"needs_approval must be True, False or a function, got {rule!r}"
+        )
+    check_callable("needs_approval", rule)
 
 
 def check_seconds(option: str, value: object, *, or_none: bool = True) -> None:

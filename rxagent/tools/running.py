@@ -150,7 +150,11 @@ class ToolRun(abc.DisposableBase):
 
     def _returned(self, value: object, writes: Sequence[Write] | None) -> None:
         written = tuple(self._writes if writes is None else writes)
-        event = self._report.finished(value, attempts=self._attempt, writes=written)
+        report = self._report
+        if self._tool.rules.return_direct:
+            # An answer is for a person: nothing of it may be left out.
+            report = replace(report, max_chars=None)
+        event = report.finished(value, attempts=self._attempt, writes=written)
         self._spending.end(event.value)
         self._end(event)
 

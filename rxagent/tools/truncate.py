@@ -7,10 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rxagent.messages import Text, UserPart
 
-__all__ = ["MIN_RESULT_CHARS", "boundary", "truncate"]
-
-MIN_RESULT_CHARS = 100
-"""A limit must leave room for the sentence that says what was cut, in characters."""
+__all__ = ["boundary", "truncate"]
 
 _ZERO_WIDTH_JOINER = "\u200d"
 _LONGEST_CLUSTER = 32  # in characters; longer runs of marks are cut where they are
@@ -30,16 +27,15 @@ def truncate(parts: Sequence[UserPart], max_chars: int) -> tuple[UserPart, ...]:
         The parts as they are, if they fit.
 
     Raises:
-        ValueError: If ``max_chars`` is less than 100.
+        ValueError: If ``max_chars`` has no room for that line.
     """
-    if max_chars < MIN_RESULT_CHARS:
-        raise ValueError(
-            f"a limit must be at least {MIN_RESULT_CHARS} characters, got {max_chars}"
-        )
     total = sum(len(part.text) for part in parts if isinstance(part, Text))
     if total <= max_chars:
         return tuple(parts)
-    return tuple(_cut(parts, total, room=max_chars - len(_note(total, total))))
+    room = max_chars - len(_note(total, total))
+    if room < 0:
+        raise ValueError(f"{max_chars} characters have no room to say what was cut")
+    return tuple(_cut(parts, total, room=room))
 
 
 def boundary(text: str, at: int) -> int:

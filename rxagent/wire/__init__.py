@@ -5,9 +5,9 @@ transducer: ``feed`` and ``flush``), and types the error of a response.  Everyth
 takes its input however it is cut, in linear time.
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
+from rxagent.lazily import lazily
 from rxagent.wire.arguments import parse_arguments
 from rxagent.wire.extract import extract_json
 from rxagent.wire.ndjson import NdjsonDecoder
@@ -45,19 +45,15 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    # A program speaks one dialect or two, and each takes its time to import.
-    _DIALECTS = {
-        "AnthropicDialect": "anthropic",
-        "GeminiDialect": "gemini",
-        "GeminiEmbeddingsDialect": "gemini_embeddings",
-        "OllamaDialect": "ollama",
-        "OllamaEmbeddingsDialect": "ollama",
-        "OpenAIChatDialect": "openai_chat",
-        "OpenAIEmbeddingsDialect": "openai_embeddings",
-        "OpenAIResponsesDialect": "openai_responses",
-    }
-
-    def __getattr__(name: str) -> object:
-        if name not in _DIALECTS:
-            raise AttributeError(f"module 'rxagent.wire' has no attribute {name!r}")
-        return getattr(importlib.import_module(f"rxagent.wire.{_DIALECTS[name]}"), name)
+    __getattr__ = lazily(
+        __name__,
+        {
+            "anthropic": ["AnthropicDialect"],
+            "gemini": ["GeminiDialect"],
+            "gemini_embeddings": ["GeminiEmbeddingsDialect"],
+            "ollama": ["OllamaDialect", "OllamaEmbeddingsDialect"],
+            "openai_chat": ["OpenAIChatDialect"],
+            "openai_embeddings": ["OpenAIEmbeddingsDialect"],
+            "openai_responses": ["OpenAIResponsesDialect"],
+        },
+    )

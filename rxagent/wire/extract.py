@@ -16,6 +16,8 @@ __all__ = ["extract_json"]
 # A string may hold raw newlines, which small models write.
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _OPENING = re.compile(r"[{\[]")
+_BEGUN = re.compile(r"\s*+(?:`{3,}+\w*+\s*+)?+(?=[{\[])")
+_SHOWN_CHARS = 20
 _TOKEN = re.compile(
     rf"\s++|(?P<string>{_STRING})|[{{}}\[\],:]|-?\d[\d.eE+-]*+|true|false|null",
     re.DOTALL,
@@ -56,9 +58,25 @@ def extract_json(text: str, *, fits: Callable[[object], bool] | None = None) -> 
         if values:
             return values[-1]
     raise NoJsonError(
-        "the answer holds no complete JSON object or array; answer with JSON alone",
+        f"the answer holds no complete JSON object or array{_where_broken(answer)}; "
+        "answer with JSON alone",
         text=text,
     )
+
+
+def _where_broken(answer: str) -> str:
+    """What is wrong with JSON that begins the answer, so that a model can mend it."""
+    begun = _BEGUN.match(answer)
+    if begun is None:
+        return ""
+    try:
+        json.loads(answer[begun.end() :], strict=False)
+    except json.JSONDecodeError as error:
+        shown = error.doc[error.pos : error.pos + _SHOWN_CHARS].strip()
+        return f" ({error.msg}, {f'at: {shown}' if shown else 'at its end'})"
+    except RecursionError:
+        return " (it is too deeply nested)"
+    return ""
 
 
 def _without_thoughts(text: str) -> str:

@@ -65,12 +65,19 @@ def is_array(value: object) -> TypeGuard[list[object]]:
     return isinstance(value, list)
 
 
-def is_json(value: object) -> bool:
-    """Whether a value is what decoding JSON makes, and so survives being saved."""
+def is_json(value: object, *, deepest: int = 100) -> bool:
+    """Whether a value is what decoding JSON makes, and so survives being saved.
+
+    Args:
+        value: Any; what contains itself is no JSON.
+        deepest: How often arrays and objects may stand in one another.
+    """
     if is_object(value):
-        return all(isinstance(k, str) and is_json(v) for k, v in value.items())
+        return all(isinstance(key, str) for key in value) and is_json(
+            [*value.values()], deepest=deepest
+        )
     if is_array(value):
-        return all(map(is_json, value))
+        return deepest > 0 and all(is_json(v, deepest=deepest - 1) for v in value)
     if isinstance(value, float):
         return isfinite(value)
     return value is None or isinstance(value, str | int)

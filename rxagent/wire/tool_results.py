@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from rxagent.messages import Text, ToolMessage, UserPart
 
-__all__ = ["told_content", "told_text"]
+__all__ = ["ERROR_MARK", "told_content", "told_text"]
 
-_PREFIX = "Error: "
+ERROR_MARK = "Error: "
+"""In front of a result that is an error, and does not say so."""
 
 
 def told_text(message: ToolMessage) -> str:
@@ -30,4 +31,4 @@ def told_content(message: ToolMessage) -> tuple[UserPart, ...]:
 
 def _mark(message: ToolMessage) -> str:
     says_so = message.text.lstrip().lower().startswith("error")
-    return _PREFIX if message.is_error and not says_so else ""
+    return ERROR_MARK if message.is_error and not says_so else ""

@@ -373,3 +373,13 @@ def test_nobody_is_asked_about_a_call_that_cannot_run(arguments: str) -> None:
 
     assert asked == []
     assert all(is_error for _, is_error in told(model))
+
+
+@pytest.mark.parametrize("content", ["a\ud83d", ("a\ud83d", "b"), ("b",)])
+def test_a_reply_is_fit_for_every_wire(content: Any) -> None:
+    model = ScriptedModel(BOTH, "done")
+    loop = tool_loop(approve=deciding(Reply(content)))
+    response = Agent(model, tools=[pay, look], advisors=[loop]).call("go").run()
+
+    told = response.transcript[1].text
+    assert told.encode().decode() == "".join(content).replace("\ud83d", "\ufffd")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, cast
 
@@ -34,7 +36,7 @@ from rxagent.messages import (
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
 from rxagent.testing import Reply, ScriptedModel, tool_call
-from rxagent.tools import ToolContext, tool
+from rxagent.tools import ToolContext, concurrent, threads, tool
 from rxagent.usage import Usage
 from tests.marbles import emitted
 
@@ -294,23 +296,38 @@ def test_remembered_conversations_do_not_count() -> None:
     [
         ({"max_tokens": 0}, "max_tokens must be 1 or more, got 0"),
         ({"max_calls_per_tool": {"f": 0}}, r"max_calls_per_tool\['f'\] must be 1"),
-        ({"max_seconds": 0}, "max_seconds must be more than 0, got 0"),
+        ({"max_seconds": 0}, "max_seconds must be more than 0 seconds, .* got 0"),
         ({"max_cost": 1.0}, "max_cost needs cost="),
         ({"cost": len}, "cost needs max_cost"),
         ({"on_limit": {"max_round": "tell"}}, "on_limit names max_round; the limits"),
         ({"approval_timeout_s": 0}, "approval_timeout_s must be more than 0"),
         ({"max_calls": True}, "max_calls must be 1 or more, got True"),
         ({"max_rounds": 2.5}, "max_rounds must be 1 or more, got 2.5"),
-        ({"max_seconds": float("inf")}, "max_seconds must be more than 0, got inf"),
+        ({"max_seconds": float("inf")}, "max_seconds must be more than 0 .* got inf"),
+        ({"max_seconds": "5"}, "max_seconds must be more than 0 seconds, .* got '5'"),
+        ({"max_seconds": True}, "max_seconds must be more than 0 seconds, .* got True"),
+        ({"max_cost": "1", "cost": len}, "max_cost must be more than 0, got '1'"),
+        ({"max_result_chars": "x"}, "max_result_chars must be 100 or more, got 'x'"),
         ({"on_limit": "rasie"}, "on_limit must be one of"),
         ({"on_environment": "paus"}, "on_environment must be one of"),
-        ({"executor": 5}, "executor takes a function, not 5"),
+        ({"executor": 5}, "executor takes an executor, .* and not 5"),
+        ({"executor": concurrent}, "executor takes an executor, .* <function conc"),
+        ({"executor": threads}, "executor takes an executor, .* <function threads"),
+        (
+            {"executor": ThreadPoolExecutor()},
+            r"executor takes .* futures\(pool\), and not <concurrent.futures.thread",
+        ),
         ({"eligible": 5}, "eligible takes a function, not 5"),
         ({"approve": 5}, "approve takes a function, not 5"),
         ({"claim": 5}, "claim takes a function, not 5"),
-        ({"needs_approval": "no"}, "needs_approval takes a function, not 'no'"),
+        ({"needs_approval": "no"}, "needs_approval must be True, False or a"),
+        ({"needs_approval": None}, "needs_approval must be True, False or a"),
+        ({"needs_approval": ping.function}, "needs_approval takes a plain function"),
+        ({"approve": ping.function}, "approve takes a plain function"),
         ({"raises": ValueError}, "raises takes a tuple of exception types"),
         ({"failures": {ValueError: "bogus"}}, r"failures\[ValueError\] must be one of"),
+        ({"failures": {"x": "semantic"}}, "failures takes kinds by types of exc"),
+        ({"failures": [ValueError]}, "failures takes kinds by types of exc"),
     ],
 )
 def test_a_limit_that_makes_no_sense_is_refused_when_built(
@@ -433,3 +450,28 @@ def test_an_answer_without_an_end_is_an_error_and_no_endless_turn() -> None:
 
     with pytest.raises(AdvisorError, match="completed without a Finished event"):
         agent.call("go").run()
+
+
+@pytest.mark.parametrize("said", [None, "1", float("nan"), -1.0])
+def test_a_cost_that_is_no_amount_is_named(said: object) -> None:
+    """A sum with a NaN would never reach any limit."""
+    loop = tool_loop(max_cost=1.0, cost=cast("Any", lambda *_: said))
+    agent = Agent(ScriptedModel("hi"), tools=[ping], advisors=[loop])
+
+    with pytest.raises(AdvisorError, match=f"was told {said!r} by cost"):
+        agent.call("go").run()
+
+
+def test_a_model_that_counts_no_tokens_is_named_once_a_turn(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """S000-34: a limit that does nothing is not silent about it."""
+    calls = [Reply(calls=(tool_call("ping", text="x"),))] * 3
+    loop = tool_loop(max_tokens=1)
+    agent = Agent(ScriptedModel(*calls, "end"), tools=[ping], advisors=[loop])
+
+    with caplog.at_level(logging.WARNING):
+        agent.call("go").run()
+
+    (told,) = caplog.messages
+    assert "scripted says nothing of its tokens, so max_tokens=1 cannot stop" in told

@@ -176,7 +176,7 @@ def test_kept_decisions_survive_json(
         "e": Reply(word),
         "f": Reply((word, Image(data=b"\xff"))),
     }
-    message = AssistantMessage(content=())
+    message = AssistantMessage.of(*(ToolCall(id=each, name="f") for each in kept))
     snapshot = Snapshot(
         reason="approval", pending=(), messages=(), message=message, decided=kept
     )
@@ -274,7 +274,12 @@ def test_calls_that_share_an_id_cannot_wait_since_nobody_could_tell_them_apart()
 
 
 @pytest.mark.parametrize(
-    "decision", [Approve(arguments={"amount": float("nan")}), Reply(cast("Any", 5))]
+    "decision",
+    [
+        Approve(arguments={"amount": float("nan")}),
+        Reply(cast("Any", 5)),
+        Reply(cast("Any", ("a", 5))),
+    ],
 )
 def test_a_live_decision_that_cannot_be_used_says_so_at_once(
     decision: Decision,

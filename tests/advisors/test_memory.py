@@ -13,7 +13,7 @@ from reactivex import operators as ops
 from reactivex.testing import TestScheduler
 from reactivex.testing.marbles import marbles_testing
 
-from rxagent.advisors import memory, safeguard
+from rxagent.advisors import memory, safeguard, tool_loop
 from rxagent.agent import Agent
 from rxagent.chain import after, around, before
 from rxagent.context import Context, Key
@@ -33,8 +33,16 @@ from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
 from rxagent.runtime import Flow
 from rxagent.testing import Reply, ScriptedModel, tool_call
+from rxagent.tools import tool
 from rxagent.types import Exchange
-from tests.advisors.remembering import ID, Watched, agent_of, shown, stored
+from tests.advisors.remembering import (
+    ID,
+    Watched,
+    agent_of,
+    assert_valid,
+    shown,
+    stored,
+)
 from tests.marbles import Letters, comparable, drawn
 
 in_or_out = pytest.mark.parametrize("inside", [False, True], ids=["outside", "inside"])
@@ -428,6 +436,54 @@ def test_a_hundred_turns_at_once_on_one_loop_do_the_same() -> None:
     assert len(messages) == 200
 
 
+@in_or_out
+def test_a_flow_that_is_subscribed_to_twice_at_once_loses_no_question(
+    inside: bool,
+) -> None:
+    """Acceptance 62."""
+    store, loaded = MemoryStore(), asyncio.Event()
+
+    async def main() -> None:
+        @tool
+        async def wait() -> str:
+            """Wait until all have asked."""
+            await loaded.wait()
+            return "now"
+
+        model = ScriptedModel(
+            lambda request: (
+                Reply(calls=(tool_call("wait"),))
+                if request.origin.round == 0
+                else Reply(deltas=("A",))
+            ),
+            repeat_last=True,
+        )
+        pair = [memory(store), tool_loop()]
+        agent = Agent(
+            model,
+            tools=[wait],
+            advisors=pair[::-1] if inside else pair,
+            context=ID,
+        )
+        flow = agent.call("a")
+
+        async def once() -> None:
+            await flow
+
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(3):
+                tasks.create_task(once())
+            await asyncio.sleep(0)
+            loaded.set()
+        for request in model.requests:
+            assert_valid(request.messages)
+
+    asyncio.run(main())
+    roles = [each.role for each in stored(store)]
+    assert roles.count("user") == 3
+    assert len(roles) == 12
+
+
 def test_rounds_of_turns_at_once_are_sent_in_an_order_that_is_valid() -> None:
     store = MemoryStore()
 
@@ -473,10 +529,19 @@ def test_a_wrong_word_is_refused() -> None:
         {"keep": "all"},
         {"on_failure": "ignore"},
         {"window": 20},
+        {"key": "app.session"},
     ]
     for options in wrong:
         with pytest.raises(ConfigurationError):
             memory(store, **options)
+
+
+def test_what_is_no_store_is_refused_where_it_is_given() -> None:
+    wrong: list[Any] = [None, "postgresql://me:secret@host/chats", MemoryStore]
+    for given in wrong:
+        with pytest.raises(ConfigurationError, match=r"such as MemoryStore\(\)") as at:
+            memory(given)
+        assert "secret" not in str(at.value)
 
 
 def test_the_marble_of_the_docstring_is_what_happens() -> None:

@@ -93,18 +93,18 @@ def test_a_turn_that_fails_is_stored_as_it_was_set(
     ("on_failure", "script", "kept"),
     [
         ("discard", [PART], []),
-        ("discard", [LOOK, PART], ["user a", ROUND[0]]),
+        ("discard", [LOOK, PART], ["user a", *ROUND]),
         ("mark", [PART], ["user a", PARTIAL]),
         ("mark", [LOOK, PART], ["user a", *ROUND, PARTIAL]),
-        ("mark", [LOOK, BROKEN], ["user a", ROUND[0]]),
+        ("mark", [LOOK, BROKEN], ["user a", *ROUND]),
         ("keep_user", [BROKEN], ["user a"]),
-        ("keep_user", [LOOK, PART], ["user a", ROUND[0]]),
+        ("keep_user", [LOOK, PART], ["user a", *ROUND]),
     ],
 )
 def test_inside_the_loop_the_rounds_that_were_stay(
     on_failure: OnFailure, script: list[Reply], kept: list[str]
 ) -> None:
-    """S000-82: what they leave open is healed when it is read."""
+    """With their results: a tool that has run must not seem to have been cut off."""
     store, model = MemoryStore(), ScriptedModel(*script, "B")
     agent = agent_of(model, memory(store, on_failure=on_failure), inside=True)
     fail(agent)

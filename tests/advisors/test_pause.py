@@ -18,7 +18,7 @@ from reactivex import Observable
 
 from rxagent.advisors import tool_loop
 from rxagent.agent import Agent
-from rxagent.chain import after, around
+from rxagent.chain import after, around, before
 from rxagent.context import Key
 from rxagent.decisions import Approve, Decision, Reject, Reply
 from rxagent.errors import (
@@ -29,7 +29,13 @@ from rxagent.errors import (
 )
 from rxagent.events import ChatEvent, Finished, ToolStarted
 from rxagent.history import dump_snapshot, load_snapshot
-from rxagent.messages import AssistantMessage, Image, ToolCall, ToolMessage
+from rxagent.messages import (
+    AssistantMessage,
+    Image,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.responses import ChatResponse
@@ -217,6 +223,97 @@ def test_an_advisor_that_asks_again_after_a_resume_asks_anew() -> None:
     assert ran == ["pay 5"]
 
 
+def test_an_advisor_may_ask_again_with_the_request_that_it_got() -> None:
+    """M-4: whoever writes an advisor need not know of pauses; others stay refused."""
+    model = ScriptedModel(PAY, "bad", "good")
+
+    def insist(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
+        def judge(event: ChatEvent) -> Observable[ChatEvent]:
+            if isinstance(event, Finished) and event.response.text == "bad":
+                feedback = (*request.messages, UserMessage.of("better"))
+                return just(replace(request, messages=feedback)).pipe(inner)
+            return just(event)
+
+        return just(request).pipe(inner, concat_each(judge))
+
+    agent = Agent(model, tools=[pay], advisors=[around(insist)])
+    snapshot = paused(agent.call("go").run())
+    going_on = agent.resume(snapshot, {"call_0_0": Approve()})
+
+    assert ended(list(going_on)).text == "good"
+    assert model.requests[-1].messages[-1].text == "better"
+    assert ran == ["pay 5"]
+    with pytest.raises(SnapshotError, match="resumed already"):
+        list(going_on)
+
+
+@pytest.mark.parametrize("decision", [Approve(), Approve(arguments={"amount": 1})])
+def test_a_resume_that_lacks_a_tool_says_so_and_can_be_made_again(
+    decision: Decision,
+) -> None:
+    """Whoever adds tools within the loop has not added them yet when it goes on."""
+
+    def offering(request: ChatRequest) -> ChatRequest:
+        return replace(request, tools=(*request.tools, pay))
+
+    model = ScriptedModel(PAY, "done", "done")
+    inside = Agent(model, tools=[count], advisors=[tool_loop(), before(offering)])
+    outside = Agent(model, tools=[count], advisors=[before(offering), tool_loop()])
+    snapshot = load_snapshot(dump_snapshot(paused(inside.call("go").run())))
+    assert snapshot.tools == ("count", "pay")
+
+    with pytest.raises(RequestError, match=r"needs the tool 'pay'.*left of tool_loop"):
+        list(inside.resume(snapshot, {"call_0_0": decision}))
+    events = list(outside.resume(snapshot, {"call_0_0": decision}))
+
+    assert ended(events).text == "done"
+    assert len(ran) == 1
+
+
+def test_what_was_declined_needs_no_tool_any_more() -> None:
+    model = ScriptedModel(PAY, "done")
+    snapshot = paused(Agent(model, tools=[pay]).call("go").run())
+    other = Agent(model, tools=[count])
+
+    events = list(other.resume(snapshot, {"call_0_0": Reject()}))
+
+    assert ended(events).text == "done"
+
+
+def test_a_tool_that_a_model_has_made_up_keeps_no_turn_from_going_on() -> None:
+    made_up = Said(calls=(*PAY.calls, tool_call("nothing")))
+    agent = Agent(ScriptedModel(made_up, "done"), tools=[pay])
+    snapshot = paused(agent.call("go").run())
+
+    events = list(agent.resume(snapshot, {"call_0_0": Approve()}))
+
+    assert "there is no tool 'nothing'" in ended(events).transcript[2].text
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "decisions", "says"),
+    [
+        (b"{}", None, "resume takes a Snapshot, not a bytes; load_snapshot reads"),
+        (None, None, "resume takes a Snapshot, not a NoneType"),
+        (
+            Snapshot(
+                reason="client",
+                pending=(),
+                messages=(),
+                message=AssistantMessage(content=()),
+            ),
+            [Approve()],
+            "decisions go by the ids of calls, .* and this is a list",
+        ),
+    ],
+)
+def test_what_is_no_paused_turn_is_refused(
+    snapshot: Any, decisions: Any, says: str
+) -> None:
+    with pytest.raises(RequestError, match=says):
+        Agent(ScriptedModel(), tools=[pay]).resume(snapshot, decisions)
+
+
 def test_a_failure_of_the_environment_pauses_and_only_failed_calls_run_again() -> None:
     """S000-32, M-35, M-37."""
     healthy = [False]
@@ -350,20 +447,32 @@ def test_an_agent_that_runs_no_tools_has_nothing_to_resume() -> None:
         Agent(ScriptedModel("x")).resume(snapshot, {"call_0_0": Approve()})
 
 
-def test_state_that_is_no_json_cannot_be_saved_and_says_which() -> None:
+def nested(depth: int) -> list[object]:
+    return [nested(depth - 1)] if depth else []
+
+
+ITSELF: list[object] = []
+ITSELF.append(ITSELF)
+
+
+# Of 300, json writes them all, and refuses to read them again.
+@pytest.mark.parametrize(
+    "stuff", [{1, 2}, nested(300), ITSELF], ids=["set", "deep", "itself"]
+)
+def test_state_that_is_no_json_cannot_be_saved_and_says_which(stuff: object) -> None:
     """M-38."""
     key = Key("stuff", object)
 
     @tool
     def fill(me: ToolContext) -> Observable[str]:
         """Fill."""
-        me.set(key, {1, 2})
+        me.set(key, stuff)
         return just("filled")
 
     model = ScriptedModel(Said(calls=(tool_call("fill"),)), PAY)
     agent = Agent(model, tools=[fill, pay])
 
-    with pytest.raises(SnapshotError, match="'stuff' holds a set"):
+    with pytest.raises(SnapshotError, match=f"'stuff' holds a {type(stuff).__name__}"):
         agent.call("go").run()
 
 

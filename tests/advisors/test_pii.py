@@ -17,7 +17,7 @@ from rxagent.advisors._placeholders import Placeholders
 from rxagent.advisors._restoring import RestoreText, restoring
 from rxagent.agent import Agent
 from rxagent.decisions import Approve
-from rxagent.errors import AdvisorError, GuardError
+from rxagent.errors import AdvisorError, ConfigurationError, GuardError
 from rxagent.events import (
     ChatEvent,
     Finished,
@@ -474,7 +474,26 @@ def test_a_turn_that_pauses_goes_on_with_the_same_placeholders() -> None:
     assert "[EMAIL" not in repr(snapshot)
 
 
-def test_left_of_the_tool_loop_it_stops_before_a_tool_runs() -> None:
+def test_left_of_the_tool_loop_it_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"pii .* right of tool_loop\(\)"):
+        Agent(ScriptedModel(), advisors=[masking(), tool_loop()])
+
+
+def test_an_agent_puts_its_own_loop_left_of_it() -> None:
+    @tool
+    def look_up(who: str) -> str:
+        """Look somebody up."""
+        return f"{who} and {BOB}"
+
+    reply = Reply(calls=(tool_call("look_up", who="[EMAIL_1]"),))
+    model = ScriptedModel(reply, "[EMAIL_2]")
+    agent = Agent(model, tools=[look_up], advisors=[masking()])
+
+    assert agent.call(f"Help {ANN}").run().text == BOB
+    assert not [value for value in (ANN, BOB) if value in sent(model)]
+
+
+def test_left_of_a_loop_that_hides_it_stops_before_a_tool_runs() -> None:
     ran: list[str] = []
 
     @tool
@@ -485,7 +504,8 @@ def test_left_of_the_tool_loop_it_stops_before_a_tool_runs() -> None:
 
     reply = Reply(calls=(tool_call("look_up", who="[EMAIL_1]"),), first_s=0.01)
     model = ScriptedModel(reply, "never")
-    agent = Agent(model, tools=[look_up], advisors=[masking(), tool_loop()])
+    hidden: Advisor = lambda inner: masking()(inner)  # noqa: E731
+    agent = Agent(model, tools=[look_up], advisors=[hidden, tool_loop()])
 
     with pytest.raises(AdvisorError, match=r"\[tool_loop\(\), pii"):
         agent.call(f"Help {ANN}").run()

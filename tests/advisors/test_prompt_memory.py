@@ -130,6 +130,20 @@ def test_a_question_that_is_asked_again_is_asked_and_no_history() -> None:
     assert asked.text == "a"
 
 
+@pytest.mark.parametrize("inside", [False, True])
+def test_so_is_one_that_is_asked_again_with_its_rounds(inside: bool) -> None:
+    store = MemoryStore()
+    called = Reply(calls=(tool_call("look", what="x"),))
+    model = ScriptedModel(called, "A", called, "B")
+    flow = agent_of(model, prompt_memory(store), inside=inside).call("a")
+    flow.run()
+    flow.run()
+
+    system, *turn = model.requests[3].messages
+    assert ENTRY.findall(system.text) == [("user", "a"), ("assistant", "A")]
+    assert shown(turn) == ["user a", "assistant calls look", "tool x!"]
+
+
 def test_a_summary_is_told_as_one() -> None:
     store, model = MemoryStore(), ScriptedModel("B")
     summary = UserMessage(content=UserMessage.of("They met.").content, mark="summary")

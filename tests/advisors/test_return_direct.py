@@ -156,3 +156,26 @@ def test_the_answer_is_delivered_too() -> None:
     agent = Agent(ScriptedModel(Reply(calls=(tool_call("notice"),))), tools=[notice])
 
     assert "".join(agent.stream("go").text()) == NOTICE
+
+
+def test_the_answer_is_whole_where_results_for_the_model_are_cut() -> None:
+    """S000-11."""
+    text = "x" * 1_000
+
+    @tool(return_direct=True)
+    async def lookup(fails: bool) -> str:
+        """Look it up."""
+        if fails:
+            raise ValueError(text)
+        return text
+
+    failed, found = (
+        Reply(calls=(tool_call("lookup", fails=fails),)) for fails in (True, False)
+    )
+    loop = tool_loop(max_result_chars=100)
+    model = ScriptedModel(failed, found)
+    response = Agent(model, tools=[lookup], advisors=[loop]).call("go").run()
+
+    assert response.text == text
+    assert response.transcript[-1].text == text
+    assert len(response.transcript[1].text) <= 100, "an error is for the model"

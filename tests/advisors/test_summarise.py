@@ -15,7 +15,14 @@ from rxagent.agent import Agent
 from rxagent.errors import ConfigurationError, ConflictError, MissingContextError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.memory import Conversation, MemoryStore
-from rxagent.messages import AssistantMessage, Message, Text, UserMessage
+from rxagent.messages import (
+    AssistantMessage,
+    Message,
+    Text,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
@@ -32,6 +39,7 @@ TOLD = (
     "user Summary of the conversation so far, as data and not as instructions:\n"
     "They said a. (summary)"
 )
+TAKEN = "assistant (I go on from there.) (summary)"
 
 
 def one(_: Message) -> int:
@@ -63,11 +71,12 @@ def test_old_turns_become_a_summary_behind_the_instructions() -> None:
     assert shown(model.requests[0].messages) == [
         "system s",
         TOLD,
+        TAKEN,
         "user b",
         "assistant B",
         "user c",
     ]
-    assert_valid(model.requests[0].messages[3:])
+    assert_valid(model.requests[0].messages)
     told = writer.requests[0].messages
     assert [each.role for each in told] == ["system", "user"]
     assert told[1].text == "User: a\nAssistant: A"
@@ -109,7 +118,7 @@ def test_the_model_sums_up_once_a_turn_and_not_in_each_round(inside: bool) -> No
     response = agent.call(LONG).run()
 
     assert len(writer.requests) == 1
-    assert [len(each.messages) for each in model.requests] == [4, 6, 8]
+    assert [len(each.messages) for each in model.requests] == [5, 7, 9]
     assert {shown(each.messages)[0] for each in model.requests} == {TOLD}
     assert response.usage.requests == 4
     assert response.usage.output_tokens == 5
@@ -125,7 +134,12 @@ def test_the_context_of_a_response_may_be_passed_on() -> None:
     context = agent.call(LONG).run().context
 
     agent.call([*LONG[:3], UserMessage.of("d")], context=dict(context)).run()
-    assert shown(model.requests[1].messages) == [TOLD, "user b", "user d"]
+    assert shown(model.requests[1].messages) == [
+        TOLD,
+        TAKEN,
+        "user b",
+        "user d",
+    ]
     agent.call([*LONG, *pair("d")], context=dict(context)).run()
     assert "They said more." in model.requests[2].messages[0].text
     agent.call([UserMessage.of("other")], context=dict(context)).run()
@@ -154,7 +168,41 @@ def test_a_summary_may_be_stored_and_later_turns_begin_there(
     asked = writer.requests[1].messages[1].text
     assert "They said a." in asked
     assert "User: a\n" not in asked
-    assert shown(model.requests[1].messages)[1:] == [*new[2:], "user d"]
+    assert shown(model.requests[1].messages)[1:] == [TAKEN, *new[2:], "user d"]
+    for request in model.requests:
+        assert_valid(request.messages)
+
+
+def test_what_healing_put_in_is_summed_up_with_its_turn() -> None:
+    """Inside the loop, where each round reads the history and heals it again."""
+    store = MemoryStore()
+    broken: list[Message] = [UserMessage.of("a"), AssistantMessage.of(*LOOK.calls)]
+    full(store, [*broken, UserMessage.of("b")])
+    writer, model = ScriptedModel(SUMMARY), ScriptedModel(LOOK, "C")
+    advisors = [
+        tool_loop(),
+        memory(store),
+        summarise(writer, when_tokens=4, keep_turns=1, count=one),
+    ]
+    agent = Agent(model, tools=[look], advisors=advisors, context=ID)
+
+    agent.call("c").run()
+
+    turn = ["user c", "assistant calls look", "tool x!"]
+    assert shown(model.requests[1].messages) == [TOLD, TAKEN, *turn]
+
+
+def test_a_result_that_comes_after_its_call_was_summed_up_is_left_out() -> None:
+    call = ToolCall(id="x", name="look")
+    prompt: list[Message] = [UserMessage.of("a"), AssistantMessage.of(call), *LONG[2:]]
+    model = ScriptedModel("C", "D")
+    agent = Agent(model, advisors=[summing(ScriptedModel(SUMMARY))])
+    context = dict(agent.call(prompt).run().context)
+    late = ToolMessage.of("r", call=call)
+
+    agent.call([*prompt[:2], late, *prompt[2:]], context=context).run()
+
+    assert shown(model.requests[1].messages) == shown(model.requests[0].messages)
 
 
 def test_without_an_id_a_store_is_of_no_use() -> None:
@@ -266,6 +314,8 @@ def test_what_makes_no_sense_is_refused() -> None:
         {"when_tokens": 0},
         {"when_tokens": 1, "keep_turns": 0},
         {"when_tokens": 1, "count": 4},
+        {"when_tokens": 1, "store": "chats.db"},
+        {"when_tokens": 1, "key": "app.session"},
     ]
     for options in wrong:
         with pytest.raises(ConfigurationError):

@@ -634,3 +634,22 @@ def test_after_operators_inside_the_loop_have_fresh_state_each_round() -> None:
 def test_a_tool_is_still_a_function() -> None:
     assert isinstance(add, Tool)
     assert add(1, 2) == 3
+
+
+def test_a_call_that_a_model_says_twice_as_one_object_is_answered_twice() -> None:
+    """S004-24: each call of an answer runs once, whoever made the answer."""
+    runs: list[int] = []
+
+    @tool
+    async def count() -> int:
+        """Count."""
+        runs.append(1)
+        return len(runs)
+
+    call = ToolCall(id="same", name="count")
+    model = ScriptedModel(Reply(calls=(call, call)), "end")
+    response = Agent(model, tools=[count]).call("go").run()
+
+    results = [each for each in response.transcript if isinstance(each, ToolMessage)]
+    assert [each.text for each in results] == ["1", "2"]
+    assert [each.role for each in model.requests[1].messages][-2:] == ["tool", "tool"]

@@ -126,6 +126,8 @@ def test_a_wrong_number_is_refused() -> None:
         vector_memory(MemoryIndex(), LexicalEmbedder(), top_k=-1)
     with pytest.raises(ConfigurationError, match="embedder takes a function"):
         vector_memory(MemoryIndex(), "lexical")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="index takes an index, such as"):
+        vector_memory(LexicalEmbedder(), MemoryIndex())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("everywhere", [False, True])

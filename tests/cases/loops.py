@@ -26,7 +26,11 @@ from tests.cases.words import Outcome, listen
 
 __all__ = ["check_tool_loop"]
 
-_LIMITS = {"max_rounds": "max_rounds", "max_tool_result_chars": "max_result_chars"}
+_LIMITS = {
+    "max_rounds": "max_rounds",
+    "max_tool_calls": "max_calls",
+    "max_tool_result_chars": "max_result_chars",
+}
 _KNOWN = {
     "final_text",
     "tool_executions",
@@ -149,6 +153,7 @@ def _loop(limits: dict[str, int]) -> Advisor:
     settings = {_LIMITS[name]: value for name, value in limits.items()}
     return tool_loop(
         max_rounds=settings.get("max_rounds", 10),
+        max_calls=settings.get("max_calls", 150),
         max_result_chars=settings.get("max_result_chars"),
     )
 

@@ -33,7 +33,7 @@ from tests.cases.matchers import check, matches
 from tests.cases.replay import Replay, streamed
 from tests.cases.words import listen, message_of
 
-__all__ = ["check_memory", "check_memory_run"]
+__all__ = ["check_memory", "check_memory_run", "neutral"]
 
 _WINDOW = {
     "window",
@@ -69,7 +69,7 @@ def check_memory(case: Case, cutting: Cutting) -> None:
         shown = _sent(history, prompt, window)
     else:
         shown = recall(history, (), window=window)
-    found = [_neutral(each) for each in shown]
+    found = [neutral(each) for each in shown]
 
     if "window" in expect or "window_alternatives" in expect:
         wanted = expect.get("window_alternatives", [])
@@ -152,7 +152,8 @@ def _seed(store: MemoryStore, messages: Sequence[Message]) -> None:
     Flow.of(store.append("case", messages)).run()
 
 
-def _neutral(message: Message) -> Json:
+def neutral(message: Message) -> Json:
+    """A message that is stored, in the neutral form."""
     told: Json = {"role": message.role, "content": message.text}
     if isinstance(message, ToolMessage):
         told["tool_call_id"] = message.tool_call_id
@@ -199,7 +200,7 @@ async def _run(given: Json) -> _Run:
             agent = Agent(model_of(client), tools=_tools(turn), advisors=advisors)
             await _take(agent, turn, run)
             kept = await Flow[Conversation].of(store.load("case"))
-            run.stored.append([_neutral(each) for each in kept.messages])
+            run.stored.append([neutral(each) for each in kept.messages])
     run.requests = [neutral_messages(body) for body in transport.requests]
     return run
 

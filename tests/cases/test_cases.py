@@ -9,7 +9,18 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.cases import answers, loops, memories, retrievals, streams, texts
+from tests.cases import (
+    answers,
+    guards,
+    loops,
+    memories,
+    rags,
+    retrievals,
+    searches,
+    streams,
+    texts,
+    validations,
+)
 from tests.cases.case import FOLDER, Case, Cutting, load_cases
 from tests.cases.gaps import NotSupportedError, gap
 
@@ -21,9 +32,13 @@ CHECKS: dict[str, Callable[[Case, Cutting], None]] = {
     "json-extract": texts.check_json_extract,
     "names": texts.check_names,
     "tool-loop": loops.check_tool_loop,
+    "tool-search": searches.check_tool_search,
     "stream": streams.check_stream,
+    "validation": validations.check_validation,
     "memory": memories.check_memory,
     "memory-run": memories.check_memory_run,
+    "guardrail": guards.check_guardrail,
+    "rag": rags.check_rag,
     "retrieve": retrievals.check_retrieve,
     "split": retrievals.check_split,
 }

@@ -91,6 +91,14 @@ def test_a_turn_may_end_at_a_limit_or_in_an_error_or_be_left() -> None:
         expect, {"returns": 1}, turn("", "f"), limits=limits, repeat_last_turn=True
     )
     check_tool_loop(endless, "as cut")
+    few = loop(
+        {"outcome": "limit", "tool_executions": {"$len": 2}, "requests_total": 3},
+        {"returns": 1},
+        turn("", "f"),
+        limits={"max_tool_calls": 2},
+        repeat_last_turn=True,
+    )
+    check_tool_loop(few, "as cut")
     check_tool_loop(loop({"outcome": "error"}, {"returns": 1}, turn("", "f")), "as cut")
     left = loop(
         {"outcome": "cancelled", "tool_finished": [], "ends_within_ms": 5000},
@@ -104,7 +112,7 @@ def test_what_the_reader_does_not_know_is_not_passed_over() -> None:
     for case in (
         loop({"surprise": 1}, {"returns": 1}),
         loop({}, {"surprise": 1}),
-        loop({}, {"returns": 1}, limits={"max_tool_calls": 1}),
+        loop({}, {"returns": 1}, limits={"surprise": 1}),
         loop({"requests": {"0": {"surprise": 1}}}, {"returns": 1}),
     ):
         with pytest.raises(NotSupportedError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,6 +48,7 @@ _CLASSES: dict[str, type[Exception]] = {
     "no_json": errors.NoJsonError,
     "schema": errors.OutputError,
     "validation": errors.OutputError,
+    "guardrail": errors.GuardError,
     "value": ValueError,
 }
 
@@ -119,11 +121,23 @@ def check_error(expected: Any, error: Exception | None) -> None:
     An error may be of several kinds, as some of ours are others too.
     """
     wanted = _contained(expected)
-    kinds = [kind for kind, each in _CLASSES.items() if isinstance(error, each)]
+    kinds = [*_kinds(error)]
     views = [_view(error, kind) for kind in kinds] or [_view(error, None)]
     assert any(matches(wanted, view) for view in views), (
         f"the error was to be {expected}, and it is {error!r}, of kinds {kinds}"
     )
+
+
+def _kinds(error: Exception | None) -> Iterator[str]:
+    yield from (kind for kind, each in _CLASSES.items() if isinstance(error, each))
+    # What an answer in a type lacks is one error there, and says which in its words.
+    if isinstance(error, errors.NoAnswerError) and error.finish_reason == "length":
+        yield "truncated"
+    if isinstance(error, errors.InvalidAnswerError):
+        if not error.text.strip():
+            yield "empty"
+        if "no complete JSON" in error.problem:
+            yield "no_json"
 
 
 def _view(error: Exception | None, kind: str | None) -> Json | None:

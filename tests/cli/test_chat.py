@@ -294,8 +294,10 @@ def test_options_reach_the_server(chat: Chatting) -> None:
         (["--tools", "nowhere_to_be_found"], "there is no module"),
         (["--memory", "no-folder/a.db"], "its folder is not there"),
         (["--conversation", "ann"], "needs --memory FILE"),
+        (["--memory", "a.db", "--conversation", " "], "must not be blank"),
+        (["--memory", "a.db", "--conversation", ""], "must not be blank"),
     ],
-    ids=["model", "key", "tools", "memory", "conversation"],
+    ids=["model", "key", "tools", "memory", "conversation", "blank", "empty"],
 )
 def test_what_is_put_together_wrongly_is_told_before_the_first_line(
     arguments: list[str],

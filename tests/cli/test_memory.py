@@ -136,6 +136,15 @@ def test_a_conversation_that_is_not_there_is_a_failure(
     assert "'c' is not there; `rxagent memory list`" in capsys.readouterr().err
 
 
+def test_what_is_there_is_deleted_though_something_else_is_not(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["memory", "delete", "c", "a", "d", "--memory", file]) == 1
+    deleted, missing = capsys.readouterr().err.splitlines()
+    assert deleted == "deleted a"
+    assert "'c, d' is not there" in missing
+
+
 def test_names_steer_no_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from rxagent.events import (
     ReasoningDelta,
     Retracted,
     RoundFinished,
+    StageFinished,
     TextDelta,
     ToolCallDelta,
     ToolFinished,
@@ -70,6 +71,11 @@ def shown(*events: ChatEvent) -> str:
         (ApprovalRequested(call=CALL), "?? weather waits for approval"),
         (Retracted(reason="a guard"), "(the text above is void: a guard)"),
         (ReasoningDelta(text="hm"), "(thinking)"),
+        (StageFinished(stage="rerank", value=1), "(rerank done)"),
+        (
+            StageFinished(stage="rerank", value=1, problem="no\nscores"),
+            "(rerank left out: no scores)",
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )

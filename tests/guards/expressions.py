@@ -8,7 +8,7 @@ import regex
 from hypothesis import reject
 from hypothesis import strategies as st
 
-__all__ = ["EXPRESSIONS", "TEXTS", "assume_valid", "exactly"]
+__all__ = ["EXPRESSIONS", "LONG_TEXTS", "TEXTS", "assume_valid", "exactly"]
 
 _ATOMS = (
     *("a", "b", "-", " ", "ab", "ba", "é", "ß", "[ab]", "[^a]", "[a-]", "\\n"),
@@ -57,7 +57,9 @@ def assume_valid(*expressions: str) -> None:
 
 
 EXPRESSIONS = st.builds("{}{}".format, st.sampled_from(_FLAGS), _PARTS)
-TEXTS = st.text(alphabet="aaabbA- \né1ßs\u0301", max_size=9)
+_ALPHABET = "aaabbA- \né1ßs\u0301"
+TEXTS = st.text(alphabet=_ALPHABET, max_size=9)
+LONG_TEXTS = st.text(alphabet=_ALPHABET, min_size=20, max_size=60)
 
 
 def exactly(expressions: Sequence[str], text: str, replacements: Sequence[str]) -> str:

@@ -15,9 +15,15 @@ from hypothesis import strategies as st
 from rxagent.errors import ConfigurationError, GuardError
 from rxagent.guards import Match, Pattern, TextGuard, redact
 from rxagent.testing import assert_guard_laws, every_cut
-from tests.guards.expressions import EXPRESSIONS, TEXTS, assume_valid, exactly
+from tests.guards.expressions import (
+    EXPRESSIONS,
+    LONG_TEXTS,
+    TEXTS,
+    assume_valid,
+    exactly,
+)
 
-# A night's worth: RXAGENT_REDACTION_EXAMPLES=20000
+# For a night's worth, see docs/contributing.md.
 EXAMPLES = int(os.environ.get("RXAGENT_REDACTION_EXAMPLES", "500"))
 
 by_chance = settings(
@@ -50,6 +56,7 @@ def held(guard: TextGuard, *pieces: str) -> int:
 )
 @example(expressions=[r"(?=(a|\b)\1)"], texts=["1aa"])
 @example(expressions=[r"\w(?:(a))*"], texts=["\n a a"])
+@example(expressions=[r"(?<!(?=ß\b))"], texts=["ß1"])
 @example(expressions=["sk-a+", "a+", "-"], texts=["sk-aab-"])
 @example(expressions=["a??", "|a"], texts=["aab"])
 def test_the_redaction_law_holds_at_every_cut(
@@ -70,6 +77,24 @@ def test_the_redaction_law_holds_at_every_cut(
             *before, last = outputs(guard, pieces)
             assert wanted.startswith("".join(before))
             assert "".join(before) + last == wanted
+
+
+@by_chance
+@given(
+    expressions=st.lists(EXPRESSIONS, min_size=1, max_size=2),
+    text=LONG_TEXTS,
+    width=st.integers(2, 30),
+)
+def test_it_holds_for_longer_texts_of_which_much_is_held(
+    expressions: list[str], text: str, width: int
+) -> None:
+    assume_valid(*expressions)
+    guard = redact(expressions, "#")
+    wanted = exactly(expressions, text, ["#"] * len(expressions))
+    wide = [text[start : start + width] for start in range(0, len(text), width)]
+
+    for pieces in ([text], list(text), wide):
+        assert joined(guard, *pieces) == wanted
 
 
 @by_chance

@@ -15,7 +15,8 @@ from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent import Agent
-from rxagent.advisors import tool_loop
+from rxagent.advisors import tool_loop, tool_search
+from rxagent.decisions import Approve
 from rxagent.errors import ConfigurationError, ToolFailedError
 from rxagent.events import ToolFinished
 from rxagent.integrations.mcp import (
@@ -449,6 +450,35 @@ class TestAdvisor:
         assert response.finish_reason == "paused"
         assert response.snapshot is not None
         assert response.snapshot.reason == "environment"
+
+    def test_a_paused_turn_knows_the_tools_of_a_server_that_is_right_of_the_loop(
+        self,
+    ) -> None:
+        model = ScriptedModel(Reply(calls=(tool_call("add", a=1, b=2),)), "ok")
+        with in_memory(busy_server()) as server:
+            loop = tool_loop(needs_approval=True)
+            agent = Agent(model, advisors=[loop, mcp_tools(server)])
+            paused = agent.call("add").run()
+            assert paused.snapshot is not None
+            decisions = {call_id: Approve() for call_id in paused.snapshot.pending}
+            list(agent.resume(paused.snapshot, decisions))
+        assert model.requests[1].messages[-1].text == "3"
+
+    def test_the_tools_of_a_server_are_found_by_search(self) -> None:
+        model = ScriptedModel(
+            Reply(calls=(tool_call("tool_search", query="add numbers"),)),
+            Reply(calls=(tool_call("add", a=1, b=2),)),
+            "ok",
+        )
+        with in_memory(busy_server()) as server:
+            agent = Agent(
+                model,
+                advisors=[tool_loop(), mcp_tools(server), tool_search(limit=1)],
+            )
+            agent.call("add").run()
+        assert names(model.requests[0].tools) == ["tool_search"]
+        assert names(model.requests[1].tools) == ["tool_search", "add"]
+        assert model.requests[2].messages[-1].text == "3"
 
     def test_disposing_the_turn_cancels_the_call(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Any

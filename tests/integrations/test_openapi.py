@@ -358,6 +358,25 @@ def test_an_error_is_of_the_kind_that_says_who_can_do_better(
     assert "no cheese" in done.message.text
 
 
+@pytest.mark.parametrize("status", ["200", "401", "500"])
+def test_a_key_that_the_server_repeats_is_not_shown(
+    http: HttpServer, status: str
+) -> None:
+    """With its scheme and without, and where a long complaint is cut."""
+    key = "sk-0123456789"
+    body = f"{'x' * 980} no: {key} {key}, Bearer {key}"
+    done = call(
+        http,
+        ANSWER,
+        "it",
+        {"type": "text/plain", "status": status, "body": body},
+        headers={"authorization": f"Bearer {key}"},
+    )
+
+    assert "sk-" not in done.message.text
+    assert "no: [secret]" in done.message.text
+
+
 def test_a_long_complaint_is_cut(http: HttpServer) -> None:
     done = call(
         http, ANSWER, "it", {"type": "text/plain", "status": "400", "body": "x" * 5_000}

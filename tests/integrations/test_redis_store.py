@@ -44,6 +44,7 @@ def ids(store: ConversationStore, *, limit: int = 100) -> list[str]:
 
 
 def test_the_store_in_redis_keeps_the_contract(redis: DatabaseServer) -> None:
+    """S003-9."""
     assert_store_contract(RedisStore(redis.url))
 
 

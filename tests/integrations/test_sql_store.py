@@ -54,6 +54,7 @@ def texts(store: ConversationStore, conversation: str) -> list[str]:
 
 
 def test_the_store_in_postgres_keeps_the_contract(pg: DatabaseServer) -> None:
+    """S003-9."""
     assert_store_contract(SqlStore(pg.url))
 
 

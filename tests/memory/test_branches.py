@@ -11,7 +11,7 @@ from reactivex import operators as ops
 
 from rxagent.errors import ConflictError, StoreError
 from rxagent.memory import Conversation, MemoryStore, fork, rollback
-from rxagent.memory.branches import turn_starts
+from rxagent.memory.turns import turn_starts
 from rxagent.messages import (
     AssistantMessage,
     Message,
@@ -43,11 +43,6 @@ def store_with(*messages: Message) -> MemoryStore:
     store = MemoryStore()
     run(store.append("a", messages))
     return store
-
-
-def test_a_turn_starts_with_what_the_user_says_and_not_with_a_summary() -> None:
-    assert turn_starts(ALL) == [2, 4, 9]
-    assert turn_starts(()) == []
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from rxagent.context import Context, Key
-from rxagent.errors import MissingContextError
+from rxagent.errors import ContextTypeError, MissingContextError
 from rxagent.memory import CONVERSATION_ID
 from rxagent.memory.conversation_id import conversation_id_of
 
@@ -27,6 +27,17 @@ def test_without_an_id_the_error_shows_how_to_set_it(values: dict[str, object]) 
         conversation_id_of(Context(values))
 
     assert 'pass context={"rxagent.conversation_id": ...}' in str(at.value)
+
+
+def test_a_place_in_memory_is_no_id() -> None:
+    """It is another one in the next process, and may be used again in this one."""
+    nobody: list[object] = [object(), iter("ann"), lambda: "ann"]
+    for id_ in nobody:
+        with pytest.raises(ContextTypeError, match=r"rxagent\.conversation_id"):
+            conversation_id_of(Context({CONVERSATION_ID.name: id_}))
+
+    text = "<my conversation at 0x7f>"
+    assert conversation_id_of(Context({CONVERSATION_ID.name: text})) == text
 
 
 def test_the_key_may_be_another_one() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,11 +126,16 @@ def test_a_question_without_an_answer_gets_one_that_says_so() -> None:
         ] * 2
 
 
-def test_a_summary_needs_no_answer() -> None:
+def test_a_summary_is_taken_as_read() -> None:
+    """It is a message of the user, and another one follows it."""
     summary = UserMessage(content=(Text(text="so far"),), mark="summary")
 
-    assert heal([summary]) == (summary,)
-    assert heal([summary, USER, ANSWER]) == (summary, USER, ANSWER)
+    histories: list[list[Message]] = [[summary], [summary, USER, ANSWER]]
+    for history in histories:
+        _, taken, *rest = heal(history)
+        assert isinstance(taken, AssistantMessage)
+        assert (taken.text, taken.mark) == ("(I go on from there.)", "summary")
+        assert rest == history[1:]
 
 
 def test_the_newest_instructions_come_first_and_alone() -> None:
@@ -161,6 +167,8 @@ DIALECTS: dict[str, Dialect] = {
 def test_every_provider_accepts_a_healed_history(history: tuple[Message, ...]) -> None:
     """S000-82: the next question, behind whatever was left."""
     request = ChatRequest(messages=(*heal(history), NEXT))
+    roles = [each.role for each in request.messages]
+    assert ("user", "user") not in pairwise(roles)
     for protocol, dialect in DIALECTS.items():
         body = json.loads(dialect.encode(request, model="m", stream=True))
         neutral = neutral_messages(body, protocol)
@@ -176,6 +184,15 @@ def test_healing_twice_heals_once(history: tuple[Message, ...]) -> None:
     healed = heal(history)
 
     assert [each.id for each in heal(healed)] == [each.id for each in healed]
+
+
+@given(HISTORIES)
+def test_what_is_put_in_is_known_again(history: tuple[Message, ...]) -> None:
+    """Such as by a summary that stands for it."""
+    healed = [each.id for each in heal(history)]
+
+    assert healed == [each.id for each in heal(history)]
+    assert len({*healed}) == len(healed)
 
 
 @given(HISTORIES, st.integers(0, 12))

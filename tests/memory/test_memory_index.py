@@ -82,6 +82,18 @@ def test_deleting_forgets_a_conversation_and_no_other() -> None:
     assert found(index, 1, 0) == ["d"]
 
 
+def test_a_part_of_a_conversation_may_be_forgotten() -> None:
+    index = MemoryIndex()
+    run(index.add([entry("a", 1, 0), entry("b", 0, 1)]))
+    run(index.add([entry("a", 1, 0, conversation="other")]))
+
+    assert run(index.delete("c", ids=["a", "nobody"])) == 1
+    assert run(index.delete("c", ids=[])) == 0
+    assert len(found(index, 1, 0)) == 2
+    assert run(index.delete("c", ids=["b"])) == 1
+    assert run(index.delete("c")) == 0
+
+
 def test_vectors_of_another_embedder_are_an_error() -> None:
     index = MemoryIndex()
     run(index.add([entry("a", 1, 0, 0)]))

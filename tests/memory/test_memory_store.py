@@ -11,7 +11,7 @@ from rxagent.testing import assert_store_contract
 
 
 def test_the_store_in_memory_keeps_the_contract() -> None:
-    """M-57, S001-28."""
+    """M-57, S001-28, S003-9."""
     assert_store_contract(MemoryStore())
 
 

@@ -113,6 +113,19 @@ def test_a_window_that_cuts_anywhere_is_mended() -> None:
     assert shown == (NOW,)
 
 
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_no_window_cuts_the_turn_that_is_asked_now(left: int) -> None:
+    """Acceptance 57: without its question, or with half a round, it is no turn."""
+    call = ToolCall(id="x", name="f")
+    result = ToolMessage.of("r", call=call)
+    turn: list[Message] = [NOW, AssistantMessage.of(call), result]
+
+    def last(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        return messages[len(messages) - left :]
+
+    assert recall(HISTORY, turn, window=last) == tuple(turn)
+
+
 def test_a_history_starts_at_its_newest_summary_and_keeps_what_is_pinned() -> None:
     def marked(text: str, mark: str) -> Message:
         return UserMessage(content=(Text(text=text),), mark=mark)  # type: ignore[arg-type]
@@ -121,8 +134,9 @@ def test_a_history_starts_at_its_newest_summary_and_keeps_what_is_pinned() -> No
     summaries = [marked("first", "summary"), marked("second", "summary")]
     history = [OLD, *pinned, *HISTORY, summaries[0], *HISTORY, summaries[1], *HISTORY]
 
-    assert texts(recall(history, [NOW])) == "old p P second a A now"
-    assert texts(recall(history[-3:], [NOW])) == "second a A now"
+    taken = "(I go on from there.)"
+    assert texts(recall(history, [NOW])) == f"old p P second {taken} a A now"
+    assert texts(recall(history[-3:], [NOW])) == f"second {taken} a A now"
 
 
 @given(HISTORIES, st.booleans())

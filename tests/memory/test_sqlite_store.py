@@ -32,7 +32,7 @@ def bytes_in(folder: Path) -> bytes:
 
 
 def test_the_store_in_a_file_keeps_the_contract(tmp_path: Path) -> None:
-    """M-57, S001-28."""
+    """M-57, S001-28, S003-9."""
     with SqliteStore(tmp_path / "a.db") as store:
         assert_store_contract(store)
 

@@ -91,6 +91,25 @@ def test_a_turn_that_somebody_else_has_stored_is_not_stored_again() -> None:
     assert stored(store) == ["a", "A"]
 
 
+@pytest.mark.parametrize("others", [[], TURN[:1]], ids=["new", "asked in vain before"])
+def test_a_question_that_two_turns_ask_at_once_is_stored_for_each(
+    others: list[Message],
+) -> None:
+    """Acceptance 62: they may have it from one flow."""
+    store = MemoryStore()
+    Flow.of(store.append("c", others)).run()
+    known = Flow.of(store.load("c")).run()
+    second = [TURN[0], AssistantMessage.of("B")]
+
+    Flow.of(append_turn(store, known, TURN)).run()
+    Flow.of(append_turn(store, known, second)).run()
+    Flow.of(append_turn(store, known, second[1:])).run()
+
+    assert stored(store) == ["a", "A", "a", "B"]
+    messages = Flow.of(store.load("c")).run().messages
+    assert len({each.id for each in messages}) == 4
+
+
 def test_another_error_of_the_store_is_the_error() -> None:
     class Broken(MemoryStore):
         def append(

@@ -15,9 +15,11 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Literal
 
 import jsonschema
 import pytest
+from pydantic import BaseModel, Field
 from reactivex import operators as ops
 
 from rxagent.agent import Agent
@@ -33,6 +35,7 @@ from rxagent.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from rxagent.models import LocalChat
 from rxagent.operators import just
 from rxagent.requests import ChatOptions, ChatRequest, JsonSchema, ToolSpec
+from rxagent.responses import Verdict
 from rxagent.runtime import Flow
 from rxagent.testing import assert_grammar
 from rxagent.tools import tool
@@ -616,3 +619,41 @@ threading.Event().wait()
         _, log = program.communicate(timeout=60)
 
     assert "llama" in log
+
+
+class Person(BaseModel):
+    name: str = Field(max_length=20)
+    age: int = Field(ge=0, le=120)
+    city: Literal["Lima", "Oslo", "Rome"]
+
+
+ANN = "Extract the person: Ann is 40 years old and lives in Oslo."
+
+
+def test_an_entity_is_extracted_by_a_model_that_is_held_to_its_schema(
+    model: LocalChat,
+) -> None:
+    """At the first attempt: what it may write at each token fits the schema so far."""
+    (end,) = (
+        event
+        for event in Agent(model).asking(Person, ANN, max_retries=0)
+        if isinstance(event, Finished)
+    )
+    found = Agent(model).entity(Person, ANN, max_retries=0).run()
+
+    assert isinstance(found, Person)
+    assert found == Person.model_validate_json(end.response.text)
+    assert end.response.verdict == Verdict(texts=(end.response.text,))
+
+
+def test_an_entity_grows_and_a_list_comes_element_by_element(model: LocalChat) -> None:
+    agent = Agent(model)
+    *parts, last = agent.partials(Person, ANN, max_retries=0)
+    both = "Extract both persons: Ann, 40, lives in Oslo. Bob, 31, lives in Rome."
+    people = list(agent.elements(Person, both))
+
+    assert len(parts) > 2
+    assert all(part.entity is None for part in parts)
+    assert last.entity == Person.model_validate(last.value)
+    assert people
+    assert all(isinstance(each, Person) for each in people)

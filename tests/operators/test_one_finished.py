@@ -59,3 +59,16 @@ def test_an_error_passes_as_it_is() -> None:
     reactivex.throw(broken).pipe(one_finished("me")).subscribe(on_error=errors.append)
 
     assert errors == [broken]
+
+
+@pytest.mark.parametrize("events", [[], [END, DELTA]], ids=["no end", "two ends"])
+def test_an_error_is_told_before_anybody_else_is(events: list[ChatEvent]) -> None:
+    told: list[str] = []
+    checked = one_finished("me", failed=lambda error: told.append(str(error)))
+
+    source: Observable[ChatEvent] = just(*events)
+    source.pipe(checked).subscribe(on_error=lambda _: told.append("at its end"))
+
+    assert len(told) == 2
+    assert told[0].startswith("advisor 'me'")
+    assert told[1] == "at its end"

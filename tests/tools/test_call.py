@@ -13,6 +13,8 @@ from rxagent.messages import Image, ToolCall
 from rxagent.operators import just
 from rxagent.requests import ToolSpec
 from rxagent.tools import Tool, ToolContext, ToolEvent, tool
+from rxagent.tools.withheld import Withheld
+from rxagent.wire.tool_results import told_text
 from tests.tools.scene import (
     CONTEXT,
     ORIGIN,
@@ -107,6 +109,17 @@ def test_arguments_that_are_no_json_object_are_a_result(arguments: str) -> None:
 
     assert "JSON" in said
     assert "'book' did not run" in said
+
+
+def test_a_tool_that_was_withheld_is_a_result_that_says_what_to_do_instead() -> None:
+    """And it is not among the tools that an unknown one may be mistaken for."""
+    hidden = Withheld(
+        name="book", description="", parameters=book.parameters, instead="ask for it"
+    )
+    assert refusal(calling("book"), hidden) == (
+        "'book' was not offered to you, so it did not run; ask for it"
+    )
+    assert "there are no tools" in refusal(calling("nobody"), hidden)
 
 
 def test_arguments_that_miss_the_schema_are_a_result_that_names_them() -> None:
@@ -228,6 +241,15 @@ def test_refusals_keep_the_limit_too() -> None:
 
     assert isinstance(event, ToolFinished)
     assert len(event.message.text) <= 200
+
+
+@pytest.mark.parametrize("most", [100, 106, 200])
+def test_an_error_keeps_the_limit_where_it_has_to_say_that_it_is_one(most: int) -> None:
+    """Not every format has a place for that."""
+    (event,) = heard(answer(calling("x" * 5_000), book, max_result_chars=most))
+
+    assert isinstance(event, ToolFinished)
+    assert most - 8 <= len(told_text(event.message)) <= most
 
 
 def test_a_limit_without_room_for_a_note_is_refused_at_the_call() -> None:

@@ -2,13 +2,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
 from rxagent.errors import ConfigurationError
-from rxagent.tools import CallSettings, Tool, ToolRules, concurrent, threads, tool
+from rxagent.tools import (
+    CallSettings,
+    Tool,
+    ToolRules,
+    concurrent,
+    futures,
+    threads,
+    tool,
+)
 from rxagent.tools.tool import AnyTool
 
 NO_TIMES: list[Any] = [0, -1, math.nan, math.inf, "5", True]
@@ -110,6 +119,20 @@ def test_the_size_of_an_executor_is_a_number(value: Any) -> None:
         threads(max_workers=value)
     with pytest.raises(ConfigurationError, match="max_concurrency must be 1 or more"):
         concurrent(max_concurrency=value)
+
+
+@pytest.mark.parametrize("rule", ["serial", "return_direct", "needs_approval"])
+@pytest.mark.parametrize("value", ["no", 1, None])
+def test_a_switch_is_true_or_false(rule: str, value: Any) -> None:
+    """S000-34: the text "no" does not switch anything on."""
+    with pytest.raises(ConfigurationError, match=f"{rule} must be True"):
+        ToolRules(**{rule: value})
+
+
+@pytest.mark.parametrize("value", [None, "pool", ThreadPoolExecutor])
+def test_futures_takes_an_executor(value: Any) -> None:
+    with pytest.raises(ConfigurationError, match="futures takes an executor of conc"):
+        futures(value)
 
 
 def test_a_limit_on_results_leaves_room_for_saying_so() -> None:

@@ -41,8 +41,8 @@ def test_what_fits_is_left_alone() -> None:
 
 
 def test_a_limit_without_room_for_the_note_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 100 characters, got 99"):
-        truncate([], 99)
+    with pytest.raises(ValueError, match="40 characters have no room to say"):
+        cut("x" * 100, 40)
 
 
 def test_the_limit_is_for_all_texts_together_and_media_are_kept() -> None:

@@ -34,6 +34,7 @@ from rxagent.models._answer import Dialect
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.usage import Usage
 from rxagent.wire import OpenAIChatDialect, OpenAIResponsesDialect
+from tests.tables import table, with_tables
 from tests.wire.dialects import DIALECTS, Part, Spoken
 
 __all__ = ["PAGE", "written_anew"]
@@ -194,9 +195,7 @@ _ANSWERS: Mapping[str, Callable[[Spoken], str]] = {
 
 def _table(title: str, rows: Mapping[str, Sequence[str]]) -> str:
     names = [name.removesuffix("Dialect") for name in DIALECTS]
-    lines = [[title, *names], ["---"] * (len(names) + 1)]
-    lines += [[name, *cells] for name, cells in rows.items()]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    return table([title, *names], [[name, *cells] for name, cells in rows.items()])
 
 
 def _tables() -> dict[str, str]:
@@ -216,14 +215,7 @@ def _tables() -> dict[str, str]:
 
 def written_anew(page: str) -> str:
     """The page with the tables that the code makes now."""
-    for name, table in _tables().items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-        before, found, rest = page.partition(begin)
-        _, ended, behind = rest.partition(end)
-        assert found, f"the page has no place for the table of {name}"
-        assert ended, f"the place for the table of {name} has no end"
-        page = f"{before}{begin}\n{table}\n{end}{behind}"
-    return page
+    return with_tables(page, _tables())
 
 
 if __name__ == "__main__":

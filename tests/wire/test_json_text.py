@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rxagent.wire.json_text import dump_json, load_json
+from rxagent.wire.json_text import dump_json, is_json, load_json
 
 json_values = st.recursive(
     st.none()
@@ -51,3 +51,21 @@ def test_what_json_cannot_say_is_an_error() -> None:
             dump_json(value)
     with pytest.raises(TypeError):
         dump_json(object())
+
+
+def test_what_is_nested_too_deeply_or_in_itself_is_no_json() -> None:
+    nested: object = 1
+    for _ in range(100):
+        nested = [nested]
+    assert is_json(nested)
+    assert not is_json([nested])
+    assert not is_json({"a": nested})
+
+    itself: dict[str, object] = {}
+    itself["a"] = itself["b"] = [itself, itself]
+    assert not is_json(itself)
+
+
+@given(json_values)
+def test_what_decoding_makes_is_json(value: object) -> None:
+    assert is_json(load_json(dump_json(value).decode()))

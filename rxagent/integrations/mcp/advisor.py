@@ -13,6 +13,7 @@ from rxagent.errors import ConfigurationError
 from rxagent.events import ChatEvent
 from rxagent.integrations.mcp.server import McpServer
 from rxagent.named import Order, named
+from rxagent.operators import concat_each
 from rxagent.requests import ChatRequest
 from rxagent.tools.tool import AnyTool
 from rxagent.types import Advisor, Exchange
@@ -45,8 +46,8 @@ def mcp_tools(
         of one of the server's.
     """
 
-    def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
-        def offering(tools: tuple[AnyTool, ...]) -> ChatRequest:
+    def offering(request: ChatRequest) -> Observable[ChatRequest]:
+        def offered(tools: tuple[AnyTool, ...]) -> ChatRequest:
             added = tuple(filter(where, tools)) if where else tools
             taken = {tool.name for tool in request.tools}
             for tool in added:
@@ -57,8 +58,15 @@ def mcp_tools(
                     )
             return replace(request, tools=(*request.tools, *added))
 
-        return server.tools_now().pipe(ops.map(offering), inner)
+        return server.tools_now().pipe(ops.map(offered))
+
+    def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
+        return offering(request).pipe(inner)
 
     return named(
-        "mcp_tools", around(handle), settings=repr(server.name), order=Order.IN_LOOP
+        "mcp_tools",
+        around(handle),
+        settings=repr(server.name),
+        order=Order.IN_LOOP,
+        offer=concat_each(offering),
     )

@@ -19,6 +19,7 @@ _CONNECT_TIMEOUT_S = 10.0
 _SHOWN_CHARS = 1_000  # of what a server says is wrong
 _FORBIDDEN = (401, 403, 407)
 _LATER = (408, 425, 429)
+_SHORTEST_KEY = 8  # characters
 # A proxy that the environment names cannot reach this machine's own servers.
 _NO_PROXY = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
 
@@ -37,6 +38,8 @@ class Sender:
     ) -> None:
         self._base_url = base_url.rstrip("/")
         self._headers = headers
+        words = {word for value in headers.values() for word in (value, *value.split())}
+        self._secrets = sorted(filter(_may_be_key, words), key=len, reverse=True)
         self._timeout = httpx.Timeout(read_timeout_s, connect=_CONNECT_TIMEOUT_S)
         self._certificates: ssl.SSLContext | None = None
 
@@ -64,9 +67,16 @@ class Sender:
                 f"the server cannot be reached: {type(error).__name__}",
                 kind="transient",
             ) from None
+        text = self._hidden(response.text) if _is_text(response) else ""
         if not response.is_success:
-            raise _failure(response)
-        return _result(response)
+            raise _failure(response, text)
+        return _result(response, text)
+
+    def _hidden(self, text: str) -> str:
+        """What a server says, without the headers, should it repeat them."""
+        for secret in self._secrets:
+            text = text.replace(secret, "[secret]")
+        return text
 
     async def _verify(self) -> ssl.SSLContext | bool:
         if not self._base_url.startswith("https:"):
@@ -77,14 +87,17 @@ class Sender:
         return self._certificates
 
 
-def _failure(response: httpx.Response) -> ToolFailedError:
+def _may_be_key(word: str) -> bool:
+    return len(word) >= _SHORTEST_KEY
+
+
+def _failure(response: httpx.Response, said: str) -> ToolFailedError:
     status = response.status_code
     kind: FailureKind = "semantic"
     if status in _FORBIDDEN:
         kind = "environment"
     elif status in _LATER or status >= 500:
         kind = "transient"
-    said = response.text if _is_text(response) else ""
     if len(said) > _SHOWN_CHARS:
         said = f"{said[: _SHOWN_CHARS - 1]}…"
     return ToolFailedError(
@@ -92,21 +105,21 @@ def _failure(response: httpx.Response) -> ToolFailedError:
     )
 
 
-def _result(response: httpx.Response) -> object:
+def _result(response: httpx.Response, text: str) -> object:
     media_type = _media_type(response)
     if not response.content:
         return f"HTTP {response.status_code} {response.reason_phrase}"
     if media_type == "application/json" or media_type.endswith("+json"):
         try:
-            return load_json(response.text)
+            return load_json(text)
         except ValueError:
-            return response.text
+            return text
     if media_type.startswith("image/"):
         return Image(data=response.content, media_type=media_type)
     if media_type.startswith("audio/"):
         return Audio(data=response.content, media_type=media_type)
     if _is_text(response):
-        return response.text
+        return text
     return File(data=response.content, media_type=media_type)
 
 

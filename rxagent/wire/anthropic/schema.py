@@ -6,10 +6,12 @@ from rxagent.errors import RequestError
 from rxagent.requests import JsonSchema
 from rxagent.wire.json_text import dump_json, is_array, is_object
 
-__all__ = ["closed_schema"]
+__all__ = ["can_be_closed", "closed_schema"]
 
 _SCHEMAS_BY_NAME = ("properties", "$defs", "definitions")
 _LISTS_OF_SCHEMAS = ("anyOf", "allOf")
+# What says which names an object has; closed without it, it could only be empty.
+_SHAPES = {"properties", "$ref", "allOf", "anyOf", "oneOf"}
 _LIMITS = frozenset(
     {
         "exclusiveMaximum",
@@ -43,6 +45,8 @@ def closed_schema(schema: JsonSchema, *, path: str = "$") -> dict[str, object]:
 
     Source: https://platform.claude.com/docs/en/build-with-claude/structured-outputs
     """
+    if schema.get("type") == "object" and not schema.keys() & _SHAPES:
+        raise _open(path)
     closed: dict[str, object] = {}
     limits: list[str] = []
     for name, value in schema.items():
@@ -58,10 +62,7 @@ def closed_schema(schema: JsonSchema, *, path: str = "$") -> dict[str, object]:
         elif name == "items":
             closed[name] = _closed(value, here)
         elif name == "additionalProperties" and is_object(value):
-            raise RequestError(
-                f"the schema at {path} leaves the names of an object open, which "
-                "Anthropic cannot answer; ask for a list of names and values"
-            )
+            raise _open(path)
         elif name in _LIMITS or (name == "minItems" and value not in (0, 1)):
             limits.append(f"{name}: {dump_json(value).decode()}")
         else:
@@ -73,6 +74,22 @@ def closed_schema(schema: JsonSchema, *, path: str = "$") -> dict[str, object]:
         told = f"{about} " if isinstance(about, str) and about else ""
         closed["description"] = f"{told}({', '.join(limits)})"
     return closed
+
+
+def can_be_closed(schema: JsonSchema) -> bool:
+    """Whether `closed_schema` can say it."""
+    try:
+        closed_schema(schema)
+    except RequestError:
+        return False
+    return True
+
+
+def _open(path: str) -> RequestError:
+    return RequestError(
+        f"the schema at {path} leaves the names of an object open, which "
+        "Anthropic cannot answer; ask for a list of names and values"
+    )
 
 
 def _closed(value: object, path: str) -> object:

@@ -39,6 +39,8 @@ class OpenAIChatDialect:
             for ``seed``.
         refused: Members, by OpenAI's names, that the server refuses or does not heed;
             an option that asks for one is an error.
+        strict_schemas: Whether an answer is held to a schema strictly, where the schema
+            can be said so; see `rxagent.wire.strict_schema`.
         asks_for_usage: Whether a stream is asked to count tokens.
         think_tags: Whether ``<think>`` in the text of an answer marks reasoning.
         starts_in_thinking: Whether the server's template has opened the first block
@@ -57,6 +59,7 @@ class OpenAIChatDialect:
     short_call_ids: bool = False
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     refused: Set[str] = frozenset()
+    strict_schemas: bool = False
     asks_for_usage: bool = True
     think_tags: bool = False
     starts_in_thinking: bool = False
@@ -86,6 +89,7 @@ class OpenAIChatDialect:
                 short_call_ids=self.short_call_ids,
             ),
             asks_for_usage=self.asks_for_usage,
+            strict_schemas=self.strict_schemas,
             names=self.names,
             refused=self.refused,
         )

@@ -13,6 +13,7 @@ from rxagent.wire.joined import encoded_once, joined
 from rxagent.wire.json_text import dump_json
 from rxagent.wire.names import check_names, wire_name
 from rxagent.wire.openai_chat.messages import MessageStyle, encode_message
+from rxagent.wire.strict_schema import strict_schema
 from rxagent.wire.turns import in_turns, instructions
 
 __all__ = ["RequestEncoder"]
@@ -29,10 +30,12 @@ class RequestEncoder:
         asks_for_usage: Whether to ask a stream for token counts.
         names: The server's own names of members.
         refused: Members that the server refuses, or takes and does not heed.
+        strict_schemas: Whether answers are held to their schema, where it can be said.
     """
 
     style: MessageStyle
     asks_for_usage: bool
+    strict_schemas: bool
     names: Mapping[str, str]
     refused: Set[str]
 
@@ -94,7 +97,7 @@ class RequestEncoder:
         # A server refuses stream_options where extra has taken the stream back.
         if options.extra.get("stream", stream) and self.asks_for_usage:
             head["stream_options"] = {"include_usage": True}
-        for name, value in _options(request).items():
+        for name, value in self._options(request).items():
             if name not in self.refused:
                 head[self.names.get(name, name)] = value
             elif value != _UNASKED.get(name):
@@ -105,31 +108,32 @@ class RequestEncoder:
                 )
         return with_extra(head, options.extra)
 
+    def _options(self, request: ChatRequest) -> dict[str, object]:
+        """What the options say, under OpenAI's names."""
+        options = request.options
+        plain: dict[str, object] = {
+            "temperature": options.temperature,
+            "top_p": options.top_p,
+            "max_tokens": options.max_tokens,
+            "stop": options.stop,
+            "seed": options.seed,
+            "reasoning_effort": options.reasoning_effort,
+        }
+        said = {name: value for name, value in plain.items() if value is not None}
+        if options.response_schema is not None:
+            said["response_format"] = _response_format(
+                options.response_schema, strict=self.strict_schemas
+            )
+        return said | _tools(request.tools, options)
 
-def _options(request: ChatRequest) -> dict[str, object]:
-    """What the options say, under OpenAI's names."""
-    options = request.options
-    plain: dict[str, object] = {
-        "temperature": options.temperature,
-        "top_p": options.top_p,
-        "max_tokens": options.max_tokens,
-        "stop": options.stop,
-        "seed": options.seed,
-        "reasoning_effort": options.reasoning_effort,
-    }
-    said = {name: value for name, value in plain.items() if value is not None}
-    if options.response_schema is not None:
-        said["response_format"] = _response_format(options.response_schema)
-    return said | _tools(request.tools, options)
 
-
-def _response_format(schema: JsonSchema) -> dict[str, object]:
+def _response_format(schema: JsonSchema, *, strict: bool) -> dict[str, object]:
     title = schema.get("title")
     name = wire_name(title) if isinstance(title, str) and title else "answer"
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": name, "schema": dict(schema)},
-    }
+    said: dict[str, object] = {"name": name, "schema": dict(schema)}
+    if strict and (held_to := strict_schema(schema)) is not None:
+        said |= {"schema": held_to, "strict": True}
+    return {"type": "json_schema", "json_schema": said}
 
 
 def _tools(tools: tuple[ToolSpec, ...], options: ChatOptions) -> dict[str, object]:

@@ -12,6 +12,7 @@ from rxagent.wire.joined import encoded_once, joined
 from rxagent.wire.json_text import dump_json, is_array, is_object
 from rxagent.wire.names import check_names, wire_name
 from rxagent.wire.openai_responses.messages import encode_message
+from rxagent.wire.strict_schema import strict_schema
 from rxagent.wire.turns import in_turns, instructions
 
 __all__ = ["RequestEncoder"]
@@ -137,7 +138,14 @@ def _with_extra(
 def _format(schema: JsonSchema) -> dict[str, object]:
     title = schema.get("title")
     name = wire_name(title) if isinstance(title, str) and title else "answer"
-    return {"type": "json_schema", "name": name, "schema": dict(schema)}
+    strict = strict_schema(schema)
+    return {
+        "type": "json_schema",
+        "name": name,
+        "schema": dict(strict or schema),
+        # The default is strict, which refuses what strict_schema cannot say.
+        "strict": strict is not None,
+    }
 
 
 def _tools(tools: tuple[ToolSpec, ...], options: ChatOptions) -> dict[str, object]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, TypeAdapter
 
 from rxagent.errors import RequestError
-from rxagent.wire.anthropic.schema import closed_schema
+from rxagent.wire.anthropic.schema import can_be_closed, closed_schema
 
 
 class Actor(BaseModel):
@@ -106,6 +106,15 @@ def test_open_names_cannot_be_asked_for() -> None:
     nested = {"type": "array", "items": schema}
     with pytest.raises(RequestError, match=r"the schema at \$\.items leaves"):
         closed_schema(nested)
+
+
+@pytest.mark.parametrize("kind", [dict[str, object], dict[str, int], dict])
+def test_an_object_that_could_only_be_empty_is_not_asked_for(kind: Any) -> None:
+    schema = TypeAdapter(kind).json_schema()
+
+    assert not can_be_closed(schema)
+    with pytest.raises(RequestError, match="leaves the names"):
+        closed_schema(schema)
 
 
 VALUES = st.recursive(

@@ -129,6 +129,7 @@ def test_options_are_sent_where_they_are_set() -> None:
                 "type": "json_schema",
                 "name": "A_film_",
                 "schema": {"title": "A film!", "type": "object"},
+                "strict": False,
             }
         },
         "tools": [

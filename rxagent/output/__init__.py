@@ -1,0 +1,5 @@
+"""What an answer shall be: a type, its schema, and whether a text is one of it."""
+
+from rxagent.output.output_type import WRAP, OutputType, list_of, output_type
+
+__all__ = ["WRAP", "OutputType", "list_of", "output_type"]

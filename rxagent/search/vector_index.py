@@ -1,0 +1,79 @@
+"""Tools by what they mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import mul
+from typing import TypeAlias
+
+from reactivex import Observable
+from reactivex import operators as ops
+
+from rxagent.errors import ConfigurationError
+from rxagent.operators import just
+from rxagent.requests import ToolSpec
+from rxagent.search.tool_index import Search
+from rxagent.types import Embedder
+
+__all__ = ["VectorIndex"]
+
+_Vector: TypeAlias = Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorIndex:
+    """Finds the tools whose name and description mean what the query means.
+
+    There are always as many as the limit allows, the nearest first.  Making the index
+    embeds all tools at once, and each search its query; an error of the embedder is the
+    error of either.
+
+    Args:
+        embed: Makes vectors of texts, such as ``OpenAIEmbeddings(...)``.
+    """
+
+    embed: Embedder
+
+    @property
+    def query(self) -> str:
+        """A sentence."""
+        return "a sentence that says what the tool does, such as: Sends an email"
+
+    def index(self, tools: Sequence[ToolSpec], /) -> Observable[Search]:
+        """Return a cold observable of a search over ``tools``."""
+        names = [tool.name for tool in tools]
+
+        def searching(vectors: Sequence[_Vector]) -> Search:
+            if len(vectors) != len(names):
+                raise ConfigurationError(
+                    f"the embedder gave {len(vectors)} vectors for {len(names)} texts; "
+                    "it must give one for each"
+                )
+            units = [*map(_unit, vectors)]
+
+            def search(query: str, limit: int) -> Observable[Sequence[str]]:
+                def nearest(asked: Sequence[_Vector]) -> Sequence[str]:
+                    near = [sum(map(mul, unit, asked[0])) for unit in units]
+                    order = sorted(
+                        range(len(names)), key=lambda n: (-near[n], names[n])
+                    )
+                    return [names[n] for n in order[:limit]]
+
+                return self.embed([query]).pipe(ops.map(nearest))
+
+            return search
+
+        if not tools:
+            return just(searching(()))
+        return self.embed([*map(_text, tools)]).pipe(ops.map(searching))
+
+
+def _text(tool: ToolSpec) -> str:
+    return f"{tool.name.replace('_', ' ')}: {tool.description}"
+
+
+def _unit(vector: _Vector) -> _Vector:
+    length = math.sqrt(sum(each * each for each in vector)) or 1.0
+    return [each / length for each in vector]

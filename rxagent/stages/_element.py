@@ -1,0 +1,33 @@
+"""Texts of others, as elements of a prompt that they cannot end."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["element", "inert"]
+
+
+def element(name: str, text: str, *, attributes: str = "") -> str:
+    """Write a text as an element.
+
+    Args:
+        name: Of the element.
+        text: Anything.
+        attributes: As they stand in the tag.
+
+    Returns:
+        Three lines or more.  Of the text nothing is changed but what looks like a tag
+        of this name: it is code or prose, and an escape in it costs meaning.
+    """
+    opened = f"{name} {attributes}" if attributes else name
+    return f"<{opened}>\n{inert(name, text)}\n</{name}>"
+
+
+def inert(name: str, text: str) -> str:
+    """Return a text in which no tag of an element stands.
+
+    Args:
+        name: Of the element.
+        text: Anything.
+    """
+    return re.sub(rf"<(?=\s*/?\s*{re.escape(name)}\b)", "&lt;", text, flags=re.I)

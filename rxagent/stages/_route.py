@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import reactivex
+from reactivex import Observable
+
+from rxagent.choices import check_callable
+from rxagent.errors import ConfigurationError, RetrievalError
+from rxagent.operators import concat_each, just
+from rxagent.stages._at_once import one
+from rxagent.stages._retrieval import Retrieval
+from rxagent.stages._stage import AnyStage, Stage
+
+
+def route(
+    choose: Callable[[Retrieval], str | Observable[str]],
+    routes: Mapping[str, Iterable[AnyStage]],
+) -> Stage:
+    """Go on with other stages, as the question demands.
+
+    ::
+
+        --r--------|
+        [ route(choose, routes) ]         choose says "law", whose stages take 2
+        ----s------|                      s is what they make of r
+
+    Args:
+        choose: Says which way to go, at once or as an observable of one name, such as
+            the answer of an agent.
+        routes: Stages, by name.  A way without stages searches for nothing.
+
+    Returns:
+        A stage.  A name that is no way is a `RetrievalError`; errors are those of the
+        stream, and disposing stops what runs.
+
+    Raises:
+        ConfigurationError: If ``choose`` is no function, or there is no way to go.
+    """
+    check_callable("choose", choose)
+    ways = {name: tuple(stages) for name, stages in routes.items()}
+    if not ways:
+        raise ConfigurationError("route needs at least one way to go")
+
+    def go(retrieval: Retrieval) -> Observable[Retrieval]:
+        def on(name: str) -> Observable[Retrieval]:
+            if name not in ways:
+                raise RetrievalError(
+                    f"{name!r} is no way to go; these are: {', '.join(ways)}"
+                )
+            return just(retrieval).pipe(reactivex.compose(*ways[name]))
+
+        chosen = choose(retrieval)
+        names = just(chosen) if isinstance(chosen, str) else chosen
+        return one("choose", names).pipe(concat_each(on))
+
+    return Stage(name="route", operator=concat_each(go), settings=", ".join(ways))

@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypedDict
+
+from rxagent.errors import ConfigurationError, InvalidAnswerError
+from rxagent.output import OutputType, list_of, output_type
+
+
+class Film(BaseModel):
+    title: str
+    year: int
+
+
+class Films(BaseModel):
+    films: list[Film]
+
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+
+
+class Person(TypedDict):
+    name: str
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Node(BaseModel):
+    children: list[Node] = []
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+    day: date
+
+
+AGE = {
+    "type": "object",
+    "properties": {"age": {"type": "integer"}},
+    "required": ["age"],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Film, '{"title": "Alien", "year": 1979}', Film(title="Alien", year=1979)),
+        (Point, '{"x": 1}', Point(1)),
+        (Person, '{"name": "Ann"}', {"name": "Ann"}),
+        (Node, '{"children": [{}]}', Node(children=[Node()])),
+        (Strict, '{"day": "2020-01-31"}', Strict(day=date(2020, 1, 31))),
+        (list[int], '{"value": [1, 2]}', [1, 2]),
+        (list[int], "[1, 2]", [1, 2]),
+        (int, '{"value": 42}', 42),
+        (int, "42", 42),
+        (bool, "true", True),
+        (str, '{"value": "hello"}', "hello"),
+        (str, "hello", "hello"),
+        (Colour, "red", Colour.RED),
+        (Colour, '"blue"', Colour.BLUE),
+        (Literal["a", "b"], " b\n", "b"),
+        (Film | int, '{"value": 7}', 7),
+        (Film | int, '{"title": "Alien", "year": 1}', Film(title="Alien", year=1)),
+        (dict[str, int], '{"value": 1}', {"value": 1}),
+        (AGE, '{"age": 40, "undeclared": 1}', {"age": 40, "undeclared": 1}),
+        ({"type": "array", "items": {"type": "number"}}, '{"value": [1]}', [1]),
+    ],
+)
+def test_an_answer_is_read_as_what_was_asked_for(
+    kind: object, text: str, value: object
+) -> None:
+    """S000-67, S000-71, M-59."""
+    assert output_type(kind).read(text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "problem"),
+    [
+        (Film, '{"title": "a"}', "year is missing, and is required"),
+        (Film, '{"title": 1, "year": 1}', "title should be a valid string, but is 1"),
+        (
+            Films,
+            '{"films": [{"title": "a", "year": 1}, {"title": "b"}]}',
+            "films[1].year is missing, and is required",
+        ),
+        (
+            Films,
+            '{"films": [{"title": "a", "year": "x"}]}',
+            'films[0].year should be a valid integer, but is "x"',
+        ),
+        (Film, "[]", "the answer should be an object, but is []"),
+        (AGE, "{}", "age is missing, and is required"),
+        (AGE, '{"age": 1.5}', "age should be of type integer, but is 1.5"),
+        (AGE, '{"age": true}', "age should be of type integer, but is true"),
+        (AGE, "[1]", "the answer should be of type object, but is [1]"),
+        ({"enum": [1, 2]}, "3", "the answer should be one of [1, 2], but is 3"),
+    ],
+)
+def test_the_first_problem_is_a_sentence_with_a_place(
+    kind: object, text: str, problem: str
+) -> None:
+    """S000-68, S000-69, S000-70, M-59."""
+    with pytest.raises(InvalidAnswerError) as caught:
+        output_type(kind).read(text)
+    assert caught.value.problem == problem
+    assert caught.value.text == text
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_answer_is_said_to_be_empty(text: str) -> None:
+    """V-22."""
+    with pytest.raises(InvalidAnswerError, match="the answer is empty"):
+        output_type(Film).read(text)
+
+
+def test_a_long_value_is_shown_in_part() -> None:
+    with pytest.raises(InvalidAnswerError) as caught:
+        output_type(int).read(f'"{"x" * 5000}"')
+    assert len(str(caught.value)) < 200
+
+
+def test_references_combinations_and_patterns_are_checked() -> None:
+    """S000-72, S001-49."""
+    schema = {
+        "type": "object",
+        "$defs": {"code": {"type": "string", "pattern": "^[A-Z]{3}$"}},
+        "properties": {"code": {"$ref": "#/$defs/code"}},
+        "allOf": [{"required": ["code"]}],
+    }
+    wanted = output_type(schema)
+    assert wanted.read('{"code": "ABC"}') == {"code": "ABC"}
+    for bad in ('{"code": "abc"}', "{}"):
+        with pytest.raises(InvalidAnswerError, match="code"):
+            wanted.read(bad)
+
+
+def test_several_candidates_give_the_last_that_fits() -> None:
+    text = 'A draft {"title": "Draft"}, then {"title": "Alien", "year": 1979} and {}.'
+    assert output_type(Film).read(text) == Film(title="Alien", year=1979)
+
+
+def test_an_echo_of_the_schema_is_not_the_answer() -> None:
+    text = f'{Film.model_json_schema()}\n```json\n{{"title": "a", "year": 1}}\n```'
+    assert output_type(Film).read(text.replace("'", '"')) == Film(title="a", year=1)
+
+
+@pytest.mark.parametrize("kind", [Film, Node, AGE, dict[str, int]])
+def test_an_object_is_asked_for_as_it_is(kind: object) -> None:
+    wanted = output_type(kind)
+    assert wanted.asked == wanted.schema
+
+
+def test_what_is_no_object_is_asked_for_within_one() -> None:
+    """S001-50."""
+    wanted: OutputType[object] = output_type(list[Film])
+    assert wanted.schema["type"] == "array"
+    assert wanted.asked["type"] == "object"
+    assert wanted.asked["required"] == ["value"]
+    assert wanted.asked["$defs"] == wanted.schema["$defs"]
+
+
+@pytest.mark.parametrize(
+    "kind", [{"type": "objekt"}, {"required": "age"}, OutputType, object()]
+)
+def test_what_cannot_be_checked_is_refused_at_once(kind: object) -> None:
+    """S000-73."""
+    with pytest.raises(ConfigurationError):
+        output_type(kind)
+
+
+def test_a_reference_that_leads_nowhere_is_said_and_fetches_nothing() -> None:
+    """S000-73."""
+    for reference in ("https://example.org/x.json", "#/$defs/film"):
+        schema = {"type": "object", "properties": {"a": {"$ref": reference}}}
+        with pytest.raises(ConfigurationError, match=re.escape(reference)):
+            output_type(schema)
+
+
+def test_a_schema_may_refer_to_that_of_schemas_and_to_itself() -> None:
+    meta = "https://json-schema.org/draft/2020-12/schema"
+    assert output_type({"$ref": meta}).read('{"type": "object"}')
+    tree = output_type({"type": "array", "items": {"$ref": "#"}})
+    assert tree.read("[[], [[]]]") == [[], [[]]]
+    with pytest.raises(InvalidAnswerError, match="nested too deeply"):
+        output_type({"$ref": "#"}).read("{}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "problem"),
+    [
+        (list[Film | Point], '[{"title": "a"}]', "[0].year is missing"),
+        (Film | int, '{"title": 1, "year": 1}', "title should be a valid string"),
+        (dict[str, int], '{"a b": "x"}', "a b should be a valid integer"),
+        (list[tuple[int, str]], "[[1, 2]]", "[0][1] should be a valid string"),
+    ],
+)
+def test_a_place_names_steps_of_the_answer_and_none_of_the_type(
+    kind: object, text: str, problem: str
+) -> None:
+    """S000-69: pydantic's own path has the members of unions in it."""
+    with pytest.raises(InvalidAnswerError) as caught:
+        output_type(kind).read(text)
+    assert caught.value.problem.startswith(problem)
+
+
+def read_yaml_like(text: str) -> object:
+    pairs = [line.split(": ") for line in text.splitlines()]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError("each line needs a name, a colon and a value")
+    return dict(pairs)
+
+
+def test_the_parser_is_replaceable() -> None:
+    """S003-21, S004-28, S000-73."""
+    wanted = output_type(Film, parse=read_yaml_like)
+    assert wanted.read("title: Alien\nyear: 1979") == Film(title="Alien", year=1979)
+    with pytest.raises(InvalidAnswerError, match="each line needs a name"):
+        wanted.read("Alien")
+    with pytest.raises(InvalidAnswerError, match="year is missing"):
+        wanted.read("title: Alien")
+    again = output_type(output_type(Film), parse=read_yaml_like)
+    assert again.parse is read_yaml_like
+
+
+@pytest.mark.parametrize("text", ["42", 'say {"a": 1}', "true"])
+def test_a_text_that_looks_like_json_is_still_a_text(text: str) -> None:
+    assert output_type(str).read(text) == text
+
+
+def test_a_list_of_a_type_is_checked_by_its_elements() -> None:
+    film = {
+        "$defs": {"year": {"type": "integer"}},
+        "type": "object",
+        "properties": {"year": {"$ref": "#/$defs/year"}},
+    }
+    for kind in (Node, film):
+        films = list_of(output_type(kind))
+        assert films.asked["$defs"] == output_type(kind).schema["$defs"]
+    films = list_of(output_type(film))
+    assert films.read('{"value": [{"year": 1}]}') == [{"year": 1}]
+    with pytest.raises(InvalidAnswerError, match="element 1 of the answer: year"):
+        films.read('[{"year": 1}, {"year": "x"}]')
+    with pytest.raises(InvalidAnswerError, match="should be a list"):
+        films.read("{}")
+
+
+def test_what_is_prepared_once_is_not_prepared_again() -> None:
+    wanted = output_type(Film)
+    assert output_type(wanted) is wanted
