@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -210,3 +212,18 @@ def test_a_closed_index_says_so(tmp_path: Path) -> None:
         pass
     with pytest.raises(RetrievalError, match="is closed"):
         run(index.ids(Field("x").is_null()))
+
+
+def test_several_processes_write_to_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "documents.db"
+    writer = Path(__file__).with_name("index_writer.py")
+    processes = [
+        subprocess.Popen([sys.executable, str(writer), str(path), prefix, "15"])
+        for prefix in "ab"
+    ]
+    with sqlite_by_vector(tmp_path) as index:
+        while any(each.poll() is None for each in processes):
+            assert len(searched(index)) <= 9
+        assert [each.returncode for each in processes] == [0, 0]
+        found = run(index.by_vector(Query(text="same", top_k=99)))
+        assert len(found) == 30
