@@ -28,18 +28,21 @@ def check_choice(name: str, word: object, choices: object) -> None:
         )
 
 
-def check_callable(name: str, given: object, *, may_be_async: bool = False) -> None:
+def check_callable(
+    name: str, given: object, *, may_be_async: bool = False, may_be_none: bool = True
+) -> None:
     """Refuse what cannot be called, where it is given and not where it is needed.
 
     Args:
         name: Of the option.
         given: A function, or ``None``.
         may_be_async: Whether what an ``async def`` returns is awaited.
+        may_be_none: Whether ``None`` stands for something else.
 
     Raises:
         ConfigurationError: If it is anything else.
     """
-    if given is not None and not callable(given):
+    if not callable(given) and not (given is None and may_be_none):
         raise ConfigurationError(f"{name} takes a function, not {given!r}")
     if iscoroutinefunction(given) and not may_be_async:
         raise ConfigurationError(

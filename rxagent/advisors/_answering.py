@@ -55,7 +55,7 @@ class Answering:
 
     def __post_init__(self) -> None:
         for stage in self.stages:
-            check_callable("stages", stage)
+            check_callable("stages", stage, may_be_none=False)
         check_count("top_k", self.top_k, least=1)
         if not isinstance(self.filter, Filter):
             check_callable("filter", self.filter)

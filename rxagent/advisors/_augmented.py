@@ -33,6 +33,8 @@ rests on, each in square brackets, such as [1] or [2][3], and no other numbers."
 
 _DEFAULTS = {False: QA_TEMPLATE, True: CITED_TEMPLATE}
 _PLACES = re.compile(r"(\{question\}|\{context\})")
+# For a reader these end a line, too, and for `re` they do not.
+_LINE_START = "(?:^|(?<=[\n\r\v\f\x85\u2028\u2029]))"
 _BORDER = re.compile(
     r"\{context\}[ \t]*\n[ \t]*([^\w\s{}]{3,}|</[\w-]+>)[ \t]*(?:\n|$)"
 )
@@ -58,8 +60,9 @@ class Augmenting:
 
     def __post_init__(self) -> None:
         check_callable("show", self.show)
+        template: object = self._template
         for place in ("{question}", "{context}"):
-            if place not in self._template:
+            if not isinstance(template, str) or place not in template:
                 raise ConfigurationError(
                     f"the template needs {place!r}, got {self._template!r}"
                 )
@@ -97,4 +100,4 @@ def _within(border: str, text: str) -> str:
     """A text in which the line that ends it does not stand, but for a backslash."""
     if border.startswith("<"):
         return re.sub(re.escape(border), rf"\\{border}", text, flags=re.IGNORECASE)
-    return re.sub(rf"^(?=[ \t]*{re.escape(border)})", r"\\", text, flags=re.MULTILINE)
+    return re.sub(rf"{_LINE_START}(?=[ \t]*{re.escape(border)})", r"\\", text)

@@ -17,8 +17,8 @@ from rxagent.advisors._resumption import RESUME
 from rxagent.caching import KeptAnswer
 from rxagent.caching.fingerprint import Fingerprint, KeyOf, context_of, fingerprint
 from rxagent.chain import around
-from rxagent.choices import check_callable
-from rxagent.errors import RequestError, StreamCancelledError
+from rxagent.choices import check_callable, check_has
+from rxagent.errors import ConfigurationError, RequestError, StreamCancelledError
 from rxagent.events import ChatEvent, Finished
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
@@ -48,6 +48,9 @@ def caching(
         An advisor.  If looking or keeping fails that is logged, and the rest is asked.
     """
     check_callable("key", key)
+    given: object = namespace
+    if not isinstance(given, str):
+        raise ConfigurationError(f"namespace takes a text, not {given!r}")
     flights = Flights[KeptAnswer, ChatEvent]()
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
@@ -81,6 +84,15 @@ def caching(
         return flights.board(asked.key, lead=lead, follow=follow)
 
     return around(handle)
+
+
+def check_store(store: object) -> None:
+    """Refuse what keeps no answers.
+
+    Raises:
+        ConfigurationError: If it is none.
+    """
+    check_has("store", store, "put", such_as="a store, such as MemoryAnswers()")
 
 
 def _or_none(make: Callable[[], Observable[T]], what: str) -> Observable[T | None]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from reactivex import Observable
 
-from rxagent.advisors._caching import caching
+from rxagent.advisors._caching import caching, check_store
 from rxagent.caching import AnswerStore, KeptAnswer
 from rxagent.caching.fingerprint import Fingerprint, KeyOf
 from rxagent.named import Order, named
@@ -62,8 +62,10 @@ def exact_cache(
         by.
 
     Raises:
-        ConfigurationError: If ``ttl_s`` is no time, or ``key`` no function.
+        ConfigurationError: If ``ttl_s`` is no time, ``store`` no store, ``namespace``
+            no text, or ``key`` no function.
     """
+    check_store(store)
     check_seconds("ttl_s", ttl_s)
 
     def look(asked: Fingerprint) -> Observable[KeptAnswer | None]:

@@ -25,6 +25,8 @@ _DESCRIPTION = (
     "task needs several abilities, search once for each of them, before you answer."
 )
 
+_SHOWN = 100  # characters of a query that found nothing
+
 
 def _merged(old: dict[str, int], new: dict[str, int]) -> dict[str, int]:
     return {**old, **new}  # the place of what was there already stays
@@ -66,7 +68,8 @@ class SearchTool:
         names = {tool.name for tool in tools}
 
         def result(found: Sequence[str]) -> ToolResult:
-            there = [name for name in found if name in names][: self._limit]
+            fit = dict.fromkeys(name for name in found if name in names)
+            there = [*fit][: self._limit]
             if not there:
                 return _nothing(query)
             before = context.context.get(DISCOVERED_TOOLS) or {}
@@ -81,9 +84,12 @@ class SearchTool:
 
         if not query.strip():
             return just(_nothing(query))
-        return self._kept.over(tools).pipe(concat_each(ask), ops.map(result))
+        found = self._kept.over(tools).pipe(concat_each(ask))
+        return found.pipe(ops.default_if_empty(()), ops.map(result))
 
 
 def _nothing(query: str) -> ToolResult:
-    said = f"No tool fits {query!r}. Search in other words, or go on without."
+    # It is in the model's own call already, however long it is.
+    asked = query if len(query) <= _SHOWN else f"{query[:_SHOWN]}..."
+    said = f"No tool fits {asked!r}. Search in other words, or go on without."
     return ToolResult(value=[], content=said)

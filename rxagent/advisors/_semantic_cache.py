@@ -6,11 +6,11 @@ from functools import partial
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.advisors._caching import caching
+from rxagent.advisors._caching import caching, check_store
 from rxagent.caching import AnswerStore, KeptAnswer, QuestionIndex, same_facts
 from rxagent.caching.fingerprint import Fingerprint, KeyOf
 from rxagent.caching.sameness import Same
-from rxagent.choices import check_callable
+from rxagent.choices import check_callable, check_has
 from rxagent.errors import ConfigurationError
 from rxagent.named import Order, name_of, named
 from rxagent.operators import concat_each, just
@@ -70,12 +70,16 @@ def semantic_cache(
         the rest is asked; all else is as with `exact_cache`.
 
     Raises:
-        ConfigurationError: If ``threshold`` or ``ttl_s`` makes no sense, or ``key`` or
-            ``check`` is no function.
+        ConfigurationError: If ``threshold`` or ``ttl_s`` makes no sense, ``store`` or
+            ``index`` is none, ``namespace`` no text, or ``key`` or ``check`` is no
+            function.
     """
+    check_store(store)
+    check_has("index", index, "by_vector", such_as="an index, such as MemoryDocuments")
     check_seconds("ttl_s", ttl_s)
-    check_callable("check", check)
-    if not 0 < threshold <= 1:
+    check_callable("check", check, may_be_none=False)
+    cosine: object = threshold
+    if not isinstance(cosine, int | float) or not 0 < threshold <= 1:
         raise ConfigurationError(
             f"threshold must be more than 0 and at most 1, got {threshold!r}"
         )

@@ -9,12 +9,14 @@ from reactivex import operators as ops
 
 from rxagent.advisors._search_tool import DISCOVERED_TOOLS, SearchTool
 from rxagent.chain import around
+from rxagent.choices import check_has
 from rxagent.context import Context
 from rxagent.errors import ConfigurationError
 from rxagent.events import ChatEvent, Finished
 from rxagent.messages import Message, SystemMessage, Text
 from rxagent.named import Order, named
 from rxagent.operators import just
+from rxagent.prompt import listed
 from rxagent.requests import ChatRequest, ToolSpec
 from rxagent.search import KeywordIndex, ToolIndex
 from rxagent.tools.rules import check_count
@@ -75,17 +77,15 @@ def tool_search(
         another tool with the name of the search tool.
 
     Raises:
-        ConfigurationError: If ``limit`` is not positive, or ``always_include`` is a
-            single string; and where a chain is made, if it has no loop to the left.
+        ConfigurationError: If ``limit`` is not positive, or ``always_include``
+            is no list of names, or ``index`` no index; and where a chain is made, if
+            it has no loop to the left.
     """
     check_count("limit", limit, least=1)
-    if isinstance(always_include, str):
-        raise ConfigurationError(
-            f"always_include takes a list of names, got the string {always_include!r}; "
-            f"write always_include=[{always_include!r}]"
-        )
-    always = tuple(dict.fromkeys(always_include))
-    search_tool = SearchTool(index or KeywordIndex(), limit=limit)
+    always = _names(always_include)
+    by = KeywordIndex() if index is None else index
+    check_has("index", by, "index", such_as="an index of tools, such as KeywordIndex()")
+    search_tool = SearchTool(by, limit=limit)
 
     def offered(request: ChatRequest) -> ChatRequest:
         tools = {tool.name: tool for tool in request.tools}
@@ -119,6 +119,22 @@ def tool_search(
         needs_loop=True,
         offer=ops.map(offered),
     )
+
+
+def _names(given: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise ConfigurationError(
+            f"always_include takes a list of names, got the string {given!r}; "
+            f"write always_include=[{given!r}]"
+        )
+    names = listed("always_include", given)
+    for each in names:
+        name: object = each
+        if not isinstance(name, str):
+            raise ConfigurationError(
+                f"always_include takes names of tools, not {each!r}"
+            )
+    return tuple(dict.fromkeys(names))
 
 
 def _found(context: Context, accumulate: bool) -> list[str]:

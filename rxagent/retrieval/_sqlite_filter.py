@@ -80,7 +80,7 @@ def _equal(field: str, values: Sequence[Scalar], *, negated: bool) -> _Sql:
         marks = ", ".join("?" * len(these))
         condition = f"row IN ({_NAMED} AND kind = ? AND value IN ({marks}))"
         conditions.append((condition, (field, kind, *these)))
-    any_of, parameters = _joined("OR", conditions) if conditions else ("FALSE", ())
+    any_of, parameters = _joined("OR", conditions)
     if not negated:
         return any_of, parameters
     return f"(row IN ({_NAMED}) AND NOT {any_of})", (field, *parameters)
@@ -91,6 +91,8 @@ def _joined(word: str, parts: Sequence[_Sql]) -> _Sql:
 
     SQLite refuses expressions that are over 1,000 deep, and a row of ``AND`` is one.
     """
+    if not parts:  # all of nothing holds, and any of nothing does not
+        return str(word == "AND").upper(), ()
     if len(parts) == 1:
         return parts[0]
     half = len(parts) // 2

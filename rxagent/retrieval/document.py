@@ -42,13 +42,17 @@ class Document:
         if not self.id:
             raise DocumentError("", "has no id")
         for name, text in (("id", self.id), ("text", self.text)):
-            if problem := problem_of(text):
-                raise DocumentError(self.id, f"has {problem} as its {name}")
+            if problem := _problem_of_text(text):
+                raise DocumentError(str(self.id), f"has {problem} as its {name}")
+        metadata: object = self.metadata
+        if not isinstance(metadata, Mapping):
+            kind = type(metadata).__name__
+            raise DocumentError(self.id, f"has a {kind} as its metadata, not a mapping")
         kept = {key: self._kept(key, value) for key, value in self.metadata.items()}
         object.__setattr__(self, "metadata", kept)
 
     def _kept(self, key: str, value: MetadataValue) -> MetadataValue:
-        if problem := problem_of(key):
+        if problem := _problem_of_text(key):
             raise DocumentError(self.id, f"has {problem} as a name of metadata")
         if value is None:
             return None
@@ -59,3 +63,7 @@ class Document:
             if problem := problem_of(each):
                 raise DocumentError(self.id, f"has {problem} as its {key!r}")
         return kept
+
+
+def _problem_of_text(value: object) -> str | None:
+    return problem_of(value) if isinstance(value, str) else f"a {type(value).__name__}"

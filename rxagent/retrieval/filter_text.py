@@ -19,7 +19,7 @@ quote, or the backslash, behind it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias, get_args
@@ -173,8 +173,7 @@ class _Parser:
                 value = self._value_of(token)
                 if isinstance(value, str | int | float | bool):
                     return value
-                problem = f"{token.text} is bound to a list, where a value is due"
-                raise FilterError(token.at, problem)
+                raise _bound_to(value, "a value", token)
             case "NULL":
                 raise FilterError(token.at, "nothing is equal to null; use IS NULL")
             case _:
@@ -184,9 +183,10 @@ class _Parser:
         token = self._token
         if self._took("bound"):
             values = self._value_of(token)
-            if isinstance(values, str | int | float | bool):
-                problem = f"{token.text} is bound to a value, where a list is due"
-                raise FilterError(token.at, problem)
+            if isinstance(values, str | bytes | Mapping) or not isinstance(
+                values, Iterable
+            ):
+                raise _bound_to(values, "a list", token)
             for each in values:
                 _check(each, token)
             return tuple(values)
@@ -264,6 +264,12 @@ def _strange(letter: str) -> str:
 def _expected(what: str, token: _Token) -> FilterError:
     found = f"not {token.text!a}" if token.text else "and here it ends"
     return FilterError(token.at, f"{what} is expected, {found}")
+
+
+def _bound_to(value: object, what: str, token: _Token) -> FilterError:
+    kind = type(value).__name__
+    problem = f"{token.text} is bound to a {kind}, where {what} is due"
+    return FilterError(token.at, problem)
 
 
 def _unquoted(token: _Token) -> str:

@@ -190,7 +190,16 @@ class Field:
     __hash__ = None  # type: ignore[assignment]  # equality makes a filter
 
     def is_in(self, values: Iterable[Scalar]) -> Listed:
-        """Equal to one of the values."""
+        """Equal to one of the values.
+
+        Raises:
+            ConfigurationError: If it is one text, whose letters would be the values.
+        """
+        if isinstance(values, str):
+            raise ConfigurationError(
+                f"the field {self.name!r} is compared with one text where a list is "
+                "due; write is_in([text])"
+            )
         return Listed(field=self.name, values=tuple(values))
 
     def not_in(self, values: Iterable[Scalar]) -> Listed:

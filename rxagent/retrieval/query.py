@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from reactivex import Observable
 
+from rxagent.errors import ConfigurationError
 from rxagent.messages import Message
 from rxagent.retrieval.document import Document
 from rxagent.retrieval.filters import Filter
@@ -28,7 +29,8 @@ class Query:
             first.
 
     Raises:
-        ConfigurationError: If ``top_k`` is less than 0.
+        ConfigurationError: If ``top_k`` is less than 0, ``text`` is no text, or
+            ``filter`` no filter.
     """
 
     text: str
@@ -38,6 +40,12 @@ class Query:
 
     def __post_init__(self) -> None:
         check_count("top_k", self.top_k, least=0)
+        text: object = self.text
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise ConfigurationError(f"text takes what is looked for, not a {kind}")
+        if self.filter is not None:
+            _check_filter("filter", self.filter)
 
     def within(self, narrower: Filter | None) -> Query:
         """This query, for documents that ``narrower`` lets through as well.
@@ -69,5 +77,18 @@ def within(retriever: Retriever, mandatory: Filter) -> Retriever:
 
     Returns:
         A retriever.  Filters of queries narrow it, and cannot widen it.
+
+    Raises:
+        ConfigurationError: If ``mandatory`` is no filter; without one, everything would
+            be found.
     """
+    _check_filter("mandatory", mandatory)
     return lambda query: retriever(query.within(mandatory))
+
+
+def _check_filter(name: str, given: object) -> None:
+    if not isinstance(given, Filter):
+        raise ConfigurationError(
+            f"{name} takes a filter, such as Field('tenant') == 'ann' or "
+            f"parse_filter(...), not a {type(given).__name__}"
+        )

@@ -10,11 +10,7 @@ from typing import TypeAlias
 
 from reactivex import Observable, abc
 from reactivex import operators as ops
-from reactivex.disposable import (
-    Disposable,
-    SerialDisposable,
-    SingleAssignmentDisposable,
-)
+from reactivex.disposable import Disposable, SingleAssignmentDisposable
 
 from rxagent.errors import ConfigurationError
 from rxagent.operators import just
@@ -75,7 +71,7 @@ class _Making(Observable[Search]):
         self._made: Search | None = None
         self._waiting: list[_Waiting] = []  # the first of them has begun it
         self._lock = threading.Lock()
-        self._running = SerialDisposable()
+        self._running = SingleAssignmentDisposable()  # of the making under way
 
     def _subscribe_core(
         self,
@@ -89,20 +85,24 @@ class _Making(Observable[Search]):
             joins = not others or others[0].loop is waiting.loop
             if made is None and joins:
                 self._waiting.append(waiting)
+            if made is None and not others:
+                self._running = SingleAssignmentDisposable()
+            running = self._running
         if made is not None:
             return just(made).subscribe(observer)
         if not joins:
             alone = self._source.pipe(ops.do_action(self._keep))
             return alone.subscribe(observer, scheduler=scheduler)
         if not others:
-            self._begin(scheduler)
+            self._begin(running, scheduler)
         return Disposable(lambda: self._leave(waiting))
 
-    def _begin(self, scheduler: abc.SchedulerBase | None) -> None:
-        # In its place before it is subscribed: it may fail, and another begin.
-        slot = SingleAssignmentDisposable()
-        self._running.disposable = slot
-        slot.disposable = self._source.subscribe(
+    def _begin(
+        self,
+        running: SingleAssignmentDisposable,
+        scheduler: abc.SchedulerBase | None,
+    ) -> None:
+        running.disposable = self._source.subscribe(
             self._end, self._fail, self._complete, scheduler=scheduler
         )
 
@@ -118,11 +118,15 @@ class _Making(Observable[Search]):
 
     def _fail(self, error: Exception) -> None:
         with self._lock:
+            if not self._waiting:  # all have left, in other threads
+                return
             first, *others = self._waiting
             self._waiting = others
+            # In its place before it is subscribed: it may fail, and another begin.
+            running = self._running = SingleAssignmentDisposable()
         first.observer.on_error(error)
         if others:
-            self._begin(others[0].scheduler)
+            self._begin(running, others[0].scheduler)
 
     def _complete(self) -> None:
         if self._made is None:
@@ -134,8 +138,9 @@ class _Making(Observable[Search]):
                 return
             self._waiting.remove(waiting)
             is_last = not self._waiting
+            running = self._running  # not that of who begins anew meanwhile
         if is_last:
-            self._running.disposable = Disposable()
+            running.dispose()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -55,6 +55,7 @@ class VectorIndex:
 
             def search(query: str, limit: int) -> Observable[Sequence[str]]:
                 def nearest(asked: Sequence[_Vector]) -> Sequence[str]:
+                    _check_one_like(units, asked)
                     near = [sum(map(mul, unit, asked[0])) for unit in units]
                     order = sorted(
                         range(len(names)), key=lambda n: (-near[n], names[n])
@@ -68,6 +69,16 @@ class VectorIndex:
         if not tools:
             return just(searching(()))
         return self.embed([*map(_text, tools)]).pipe(ops.map(searching))
+
+
+def _check_one_like(units: Sequence[_Vector], asked: Sequence[_Vector]) -> None:
+    lengths = {*map(len, units), *map(len, asked)}
+    if len(asked) != 1 or len(lengths) > 1:
+        raise ConfigurationError(
+            f"the embedder gave {len(asked)} vectors for 1 text, and its vectors have "
+            f"{' or '.join(map(str, sorted(lengths)))} numbers; it must give one for "
+            "each text, all of one length"
+        )
 
 
 def _text(tool: ToolSpec) -> str:

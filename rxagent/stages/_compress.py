@@ -56,7 +56,7 @@ def compress(
     Raises:
         ConfigurationError: If ``model`` is no function, or the number is less than 1.
     """
-    check_callable("model", model)
+    check_callable("model", model, may_be_none=False)
     check_count("max_messages", max_messages, least=1)
 
     def make(retrieval: Retrieval) -> Observable[Retrieval]:

@@ -49,7 +49,7 @@ def expand(
     Raises:
         ConfigurationError: If ``model`` is no function, or ``count`` is less than 1.
     """
-    check_callable("model", model)
+    check_callable("model", model, may_be_none=False)
     check_count("count", count, least=1)
     told_to = instructions.replace("{count}", str(count))
 

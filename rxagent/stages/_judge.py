@@ -58,7 +58,7 @@ def judge(
     Raises:
         ConfigurationError: If ``model`` is no function, or ``top_n`` less than 1.
     """
-    check_callable("model", model)
+    check_callable("model", model, may_be_none=False)
     if top_n is not None:
         check_count("top_n", top_n, least=1)
 

@@ -49,7 +49,7 @@ def rerank(relevance: Relevance, *, top_n: int | None = None) -> Stage:
     Raises:
         ConfigurationError: If ``relevance`` is no function, or ``top_n`` less than 1.
     """
-    check_callable("relevance", relevance)
+    check_callable("relevance", relevance, may_be_none=False)
     if top_n is not None:
         check_count("top_n", top_n, least=1)
 

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import cast
 
 from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.choices import check_callable
+from rxagent.errors import RetrievalError
 from rxagent.operators import concat_each
 from rxagent.retrieval import Document, Retriever, fused
 from rxagent.stages._at_once import at_once
@@ -50,8 +52,8 @@ def retrieve(
         ConfigurationError: If ``retriever`` or ``join`` is no function, or a number is
             less than 1.
     """
-    check_callable("retriever", retriever)
-    check_callable("join", join)
+    check_callable("retriever", retriever, may_be_none=False)
+    check_callable("join", join, may_be_none=False)
     check_count("max_concurrency", max_concurrency, least=1)
     if top_k is not None:
         check_count("top_k", top_k, least=1)
@@ -65,9 +67,11 @@ def retrieve(
         ]
 
         def joined(found: tuple[tuple[Document, ...], ...]) -> Retrieval:
+            for each in found:
+                _check_documents(each)
             # One list is in its order already, and its scores mean something.
             best = found[0] if len(found) == 1 else join(found)
-            return replace(retrieval, documents=best[:limit])
+            return replace(retrieval, documents=tuple(best[:limit]))
 
         return at_once("the retriever", searches, max_concurrency=max_concurrency).pipe(
             ops.map(joined)
@@ -75,3 +79,15 @@ def retrieve(
 
     settings = "" if top_k is None else f"top_k={top_k}"
     return Stage(name="retrieve", operator=concat_each(search), settings=settings)
+
+
+def _check_documents(found: object) -> None:
+    are_listed = isinstance(found, tuple | list)
+    strange = cast("Sequence[object]", found) if are_listed else (found,)
+    for each in strange:
+        if not isinstance(each, Document):
+            what = f"a {type(each).__name__}"
+            raise RetrievalError(
+                f"the retriever emitted {f'a list with {what}' if are_listed else what}"
+                ", and it has to emit one tuple of documents"
+            )

@@ -33,7 +33,7 @@ def reworded(
     Raises:
         ConfigurationError: If ``model`` is no function.
     """
-    check_callable("model", model)
+    check_callable("model", model, may_be_none=False)
 
     def reword(retrieval: Retrieval) -> Observable[Retrieval]:
         def asked(text: str) -> Observable[Said]:

@@ -37,7 +37,7 @@ def route(
     Raises:
         ConfigurationError: If ``choose`` is no function, or there is no way to go.
     """
-    check_callable("choose", choose)
+    check_callable("choose", choose, may_be_none=False)
     ways = {name: tuple(stages) for name, stages in routes.items()}
     if not ways:
         raise ConfigurationError("route needs at least one way to go")

@@ -44,7 +44,7 @@ def widen(
     Raises:
         ConfigurationError: If ``neighbours`` is no function, or the number less than 1.
     """
-    check_callable("neighbours", neighbours)
+    check_callable("neighbours", neighbours, may_be_none=False)
     check_count("max_concurrency", max_concurrency, least=1)
 
     def look(retrieval: Retrieval) -> Observable[Retrieval]:

@@ -174,6 +174,7 @@ def _filters() -> Iterator[Filter]:
     some = [Field("a") == 1, Field("a") >= "a", ~(Field("a") < 1)]
     yield (some[0] | some[1]) & some[2]
     yield ~((some[0] & some[1]) | some[2])
+    yield from (AllOf(parts=()), AnyOf(parts=()))
     many = [Field("a") != number for number in range(400)]
     yield AllOf.joined(many)
     yield AnyOf.joined(many)

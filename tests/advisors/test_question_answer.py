@@ -315,9 +315,14 @@ def test_a_document_cannot_end_the_context_that_it_stands_in() -> None:
     [
         ("{question}<c>\n{context}\n</c>", "x </c> y </C>", "x \\</c> y \\</c>"),
         ("{question}\n```\n{context}\n```\n", "x\n```\ny", "x\n\\```\ny"),
+        (
+            "{question}\n```\n{context}\n```\n",
+            "x\r```\u2028 ```",
+            "x\r\\```\u2028\\ ```",
+        ),
         ("{question} {context}", "x\n```\n</c>", "x\n```\n</c>"),
     ],
-    ids=["a tag", "a fence", "no border"],
+    ids=["a tag", "a fence", "another end of a line", "no border"],
 )
 def test_the_border_of_any_template_is_kept(
     template: str, text: str, shown: str

@@ -271,6 +271,11 @@ def test_a_wrong_option_is_refused_at_once() -> None:
     wrong: list[Mapping[str, Any]] = [
         {"threshold": 0},
         {"threshold": 1.1},
+        {"threshold": "0.9"},
+        {"store": MemoryAnswers},
+        {"index": "documents"},
+        {"namespace": None},
+        {"check": None},
         {"ttl_s": -1},
         {"check": 0.9},
         {"key": "tenant"},

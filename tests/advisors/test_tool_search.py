@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+import reactivex
 from hypothesis import given
 from hypothesis import strategies as st
 from reactivex import Observable
@@ -453,7 +454,16 @@ def test_another_tool_of_that_name_is_refused() -> None:
         agent.call("hi").run()
 
 
-@pytest.mark.parametrize("options", [{"limit": 0}, {"always_include": "pay"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"limit": 0},
+        {"always_include": "pay"},
+        {"always_include": None},
+        {"always_include": [1]},
+        {"index": KeywordIndex},
+    ],
+)
 def test_settings_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         tool_search(**options)
@@ -478,3 +488,30 @@ def test_turns_of_one_agent_do_not_mix() -> None:
     flows = {word: agent.call(word) for word in ("mail", "weather")}
     for word, name in (("mail", "send_mail"), ("weather", "get_weather")) * 3:
         assert flows[word].run().text == f"tool_search,{name}"
+
+
+def test_what_an_index_finds_twice_counts_once() -> None:
+    agent, model = agent_of(
+        searches("a"), "ok", index=Listed("pay", "pay", "lost", "send_mail"), limit=2
+    )
+    agent.call("hi").run()
+    assert offered(model)[1] == ["tool_search", "pay", "send_mail"]
+    assert model.requests[1].messages[-1].text == "Found, ready to call: pay, send_mail"
+
+
+def test_an_index_that_says_nothing_has_found_nothing() -> None:
+    class Silent:
+        query = "anything"
+
+        def index(self, tools: Sequence[ToolSpec], /) -> Observable[Search]:
+            return just(lambda query, limit: reactivex.empty())
+
+    agent, model = agent_of(searches("a"), "ok", index=Silent())
+    agent.call("hi").run()
+    assert model.requests[1].messages[-1].text.startswith("No tool fits 'a'.")
+
+
+def test_a_long_query_is_not_sent_to_the_model_once_more() -> None:
+    agent, model = agent_of(searches("x" * 100_000), "ok")
+    agent.call("hi").run()
+    assert len(model.requests[1].messages[-1].text) < 200

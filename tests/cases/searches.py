@@ -17,7 +17,7 @@ from tests.cases.gaps import NotSupportedError
 from tests.cases.invariants import check_invariants, neutral_messages
 from tests.cases.matchers import check
 from tests.cases.replay import Replay, streamed
-from tests.cases.words import Outcome, listen
+from tests.cases.words import Outcome, check_error, listen
 
 __all__ = ["check_tool_search"]
 
@@ -35,6 +35,7 @@ _GIVEN = {
 _KNOWN = {
     "requests",
     "requests_total",
+    "tool_executions",
     "tool_executions_of",
     "final_text",
     "error",
@@ -50,19 +51,19 @@ def check_tool_search(case: Case, cutting: Cutting) -> None:
     given, expect = case.given, case.expect
     if unknown := (given.keys() - _GIVEN) | (expect.keys() - _KNOWN):
         raise NotSupportedError(f"this reader does not know {unknown}")
-    ran: dict[str, int] = {}
+    ran: list[Json] = []
     outcome, bodies = asyncio.run(_run(given, ran))
 
-    if outcome.error is not None and "error" not in expect:
-        raise outcome.error
     told: Json = {
         "final_text": outcome.response.text if outcome.response else None,
         "tool_executions_of": {
-            name: ran.get(name, 0) for name in expect.get("tool_executions_of", {})
+            name: sum(each["name"] == name for each in ran)
+            for name in expect.get("tool_executions_of", {})
         },
         "requests_total": len(bodies),
-        "error": outcome.error and str(outcome.error),
+        "tool_executions": ran,
     }
+    check_error(expect.get("error"), outcome.error)
     check({name: expect[name] for name in expect.keys() & told.keys()}, told)
     invariants = [*expect.get("invariants", []), "paired-tools", "system-first-once"]
     for body in bodies:
@@ -86,7 +87,7 @@ def _check_request(about: Json, body: Json) -> None:
     check(about, told)
 
 
-async def _run(given: Json, ran: dict[str, int]) -> tuple[Outcome, list[Json]]:
+async def _run(given: Json, ran: list[Json]) -> tuple[Outcome, list[Json]]:
     turns: list[Json] = given["model_turns"]
     last = (lambda: streamed(turns[-1])) if given.get("repeat_last_turn") else None
     transport = Replay([streamed(turn) for turn in turns], again=last)
@@ -105,12 +106,12 @@ async def _run(given: Json, ran: dict[str, int]) -> tuple[Outcome, list[Json]]:
     return outcome, transport.requests
 
 
-def _tool(given: str | Json, ran: dict[str, int]) -> Tool[..., object]:
+def _tool(given: str | Json, ran: list[Json]) -> Tool[..., object]:
     about: Json = {"name": given} if isinstance(given, str) else given
     name: str = about["name"]
 
-    async def function(**_: object) -> object:
-        ran[name] = ran.get(name, 0) + 1
+    async def function(**arguments: object) -> object:
+        ran.append({"name": name, "arguments": arguments})
         return about.get("returns", "done")
 
     return Tool.from_schema(

@@ -40,3 +40,18 @@ def test_what_it_does_not_know_is_said() -> None:
         check_rag(rag({"sources": 1}), "as cut")
     with pytest.raises(NotSupportedError):
         check_rag(rag({}, store="a"), "as cut")
+
+
+def test_what_may_not_be_in_the_prompt_is_looked_for() -> None:
+    mine = [{"text": "mine", "metadata": {"t": "a"}}, {"text": "yours"}]
+    expect: Json = {"prompt_never_contains": ["yours"], "retrievals_total": 1}
+    check_rag(rag(expect, documents=mine, filter="t == 'a'"), "as cut")
+    with pytest.raises(AssertionError):
+        check_rag(rag(expect, documents=mine), "as cut")
+
+
+def test_an_error_is_compared() -> None:
+    check_rag(rag({"error": {"kind": "value"}}, template="{question}"), "as cut")
+    for wrong in (rag({"error": {"kind": "value"}}), rag({}, template="{question}")):
+        with pytest.raises(AssertionError):
+            check_rag(wrong, "as cut")

@@ -66,3 +66,30 @@ def test_what_the_readers_do_not_know_is_not_passed_over(check: Any) -> None:
     for case in (make({"surprise": 1}), make({}, surprise=1)):
         with pytest.raises(NotSupportedError):
             check(case, "as cut")
+
+
+def test_a_filter_is_a_text_with_what_it_is_bound_to_or_values_of_fields() -> None:
+    for wanted in ({"filter": {"n": 2}}, {"filter": "n == :n", "bound": {"n": 2}}):
+        check_retrieve(retrieve({"ids": ["b"], "total": 1}, **wanted), "as cut")
+    evil = {"filter": "n == 1 OR n == 2", "mandatory_filter": "n == 2"}
+    check_retrieve(retrieve({"ids": ["b"]}, **evil), "as cut")
+    with pytest.raises(AssertionError):
+        check_retrieve(retrieve({"total": 2}, filter={"n": 2}), "as cut")
+
+
+def test_documents_may_come_twice_and_go() -> None:
+    check_retrieve(retrieve({"ids": ["b", "a"]}, ingest_times=2), "as cut")
+    check_retrieve(retrieve({"ids": ["a"]}, delete=["b", "lost"]), "as cut")
+
+
+def test_without_a_least_score_even_what_is_far_away_is_found() -> None:
+    documents = [{"text": "x", "vector": [-1, 0], "metadata": None}]
+    given: Json = {"documents": documents, "query": {"text": "q", "vector": [1, 0]}}
+    check_retrieve(retrieve({"ids": ["0"], "scores": [-1.0]}, **given), "as cut")
+
+
+def test_what_no_chunk_may_hold_is_looked_for() -> None:
+    check_split(split({"chunks_total": 2, "never_contains": ["\ufffd"]}), "as cut")
+    for wrong in ({"chunks_total": 3}, {"never_contains": ["two"]}):
+        with pytest.raises(AssertionError):
+            check_split(split(wrong), "as cut")

@@ -33,6 +33,7 @@ RIGHT: dict[str, Any] = {
     "final_text": "end",
     "requests_total": 3,
     "tool_executions_of": {"send_mail": 1, "pay": 0},
+    "tool_executions": [{"name": "send_mail", "arguments": {}}],
     "requests": {
         "0": {"tools_sent": ["tool_search"], "last_tool_content": None},
         "1": {"tools_sent_sorted": ["send_mail", "tool_search"]},
@@ -44,7 +45,8 @@ WRONG: dict[str, Any] = {
     "requests_total": 2,
     "tool_executions_of": {"send_mail": 0},
     "requests": {"0": {"tools_sent": ["pay", "send_mail"]}},
-    "error": {"$contains": "anything"},
+    "error": {"message_contains": "anything"},
+    "tool_executions": [],
 }
 
 

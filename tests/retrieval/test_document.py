@@ -59,3 +59,19 @@ def test_ids_texts_and_names_are_checked_as_well() -> None:
         Document(id="\ud800", text="")
     with pytest.raises(DocumentError, match="as a name of metadata"):
         Document(id="d", text="", metadata={"\0": 1})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"id": 1}, "document '1' has a int as its id"),
+        ({"text": None}, "has a NoneType as its text"),
+        ({"text": b"t"}, "has a bytes as its text"),
+        ({"metadata": None}, "has a NoneType as its metadata, not a mapping"),
+        ({"metadata": {1: 1}}, "has a int as a name of metadata"),
+    ],
+)
+def test_what_is_of_another_type_is_refused(wrong: Any, problem: str) -> None:
+    given: dict[str, Any] = {"id": "d", "text": "t", **wrong}
+    with pytest.raises(DocumentError, match=problem):
+        Document(**given)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -98,7 +99,11 @@ def test_not_binds_tighter_than_and_and_that_tighter_than_or() -> None:
         ("year == :", 8, "is followed by the name"),
         ("year == :who", 8, ":who is not bound; pass who=... as well"),
         ("year == :list", 8, ":list is bound to a list"),
-        ("year IN :one", 8, ":one is bound to a value"),
+        ("year IN :one", 8, ":one is bound to a str, where a list"),
+        ("year == :nothing", 8, ":nothing is bound to a NoneType, where a value"),
+        ("year IN :nothing", 8, ":nothing is bound to a NoneType, where a list"),
+        ("year IN :raw", 8, ":raw is bound to a bytes, where a list"),
+        ("year IN :map", 8, ":map is bound to a dict, where a list"),
         ("year IN :none", 8, "a NoneType can be in no document"),
         ("year == 1", 9, "there is no :list in all of it"),
         ("AND year == 1", 0, "a field, NOT or '(' is expected, not 'AND'"),
@@ -108,10 +113,11 @@ def test_not_binds_tighter_than_and_and_that_tighter_than_or() -> None:
 def test_what_is_no_filter_says_where_and_why(
     text: str, position: int, problem: str
 ) -> None:
-    bound = {"list": [1], "one": "x", "none": [None]}
+    bound: dict[str, Any] = {"list": [1], "one": "x", "none": [None]}
+    bound |= {"nothing": None, "raw": b"x", "map": {"a": 1}}
     wanted = {k: v for k, v in bound.items() if f":{k}" in text or text == "year == 1"}
     with pytest.raises(FilterError) as caught:
-        parse_filter(text, **wanted)  # type: ignore[arg-type]
+        parse_filter(text, **wanted)
     assert problem in caught.value.problem
     assert caught.value.position == position
     assert f"at position {position}: " in str(caught.value)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,10 +14,12 @@ from rxagent.retrieval import (
     Field,
     Filter,
     Listed,
+    MemoryDocuments,
     Metadata,
     Null,
     Query,
     matches,
+    within,
 )
 from tests.retrieval.chance import FILTERS, METADATA
 
@@ -136,3 +139,24 @@ def test_what_no_document_can_have_is_no_filter() -> None:
         YEAR.is_in([None])  # type: ignore[list-item]
     with pytest.raises(ConfigurationError, match="named by a text with NUL"):
         Field("\0").is_null()
+
+
+def test_one_text_is_no_list_of_values() -> None:
+    with pytest.raises(ConfigurationError, match=r"'tags' is compared with one text"):
+        TAGS.is_in("ann")
+    with pytest.raises(ConfigurationError, match="write is_in"):
+        TAGS.not_in("ann")
+
+
+@pytest.mark.parametrize("none", [None, "tenant == 'ann'", {"tenant": "ann"}])
+def test_what_is_no_filter_never_stands_for_a_mandatory_one(none: Any) -> None:
+    """S001-47: it would let everything through."""
+    with pytest.raises(ConfigurationError, match="mandatory takes a filter"):
+        within(MemoryDocuments().search, none)
+
+
+def test_a_query_is_words_and_a_filter() -> None:
+    with pytest.raises(ConfigurationError, match=r"filter takes a filter.*not a str"):
+        Query(text="a", filter="tenant == 'ann'")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=r"text takes .*not a NoneType"):
+        Query(text=None)  # type: ignore[arg-type]

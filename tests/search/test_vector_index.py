@@ -56,3 +56,12 @@ def test_no_tools_are_no_question() -> None:
 def test_an_embedder_that_loses_a_text_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match="1 vectors for 4 texts"):
         found(VectorIndex(lambda texts: just(((1.0,),))), TOOLS, "mail")
+
+
+@pytest.mark.parametrize("asked", [(), ((1.0, 0.0),), ((1.0,), (1.0,))])
+def test_a_query_has_one_vector_as_long_as_those_of_the_tools(asked: Vectors) -> None:
+    def embed(texts: Sequence[str]) -> Observable[Vectors]:
+        return just(asked if texts == ["mail"] else ((1.0,),) * len(texts))
+
+    with pytest.raises(ConfigurationError, match="one for each text, all of one"):
+        found(VectorIndex(embed), TOOLS, "mail")

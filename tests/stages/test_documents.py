@@ -22,6 +22,7 @@ from rxagent.stages import (
     Retrieval,
     as_retriever,
     by_score,
+    compress,
     diversify,
     expand,
     fit,
@@ -355,3 +356,28 @@ anything: Any = "anything"
 def test_options_that_make_no_sense_are_refused(make: Any) -> None:
     with pytest.raises(ConfigurationError):
         make()
+
+
+def test_what_a_retriever_emits_is_documents() -> None:
+    def found(emitted: Any) -> Retrieval:
+        [after] = (
+            just(Retrieval.of(Query(text="q")))
+            .pipe(retrieve(lambda _: just(emitted)), ops.to_list())
+            .run()
+        )
+        return after
+
+    assert found([A, B]).documents == (A, B)
+    with pytest.raises(RetrievalError, match="emitted a list with a str, and it has"):
+        found(["alpha"])
+    with pytest.raises(RetrievalError, match="emitted a NoneType, and it has to"):
+        found(None)
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [compress, expand, judge, rewrite, rerank, retrieve, widen],
+)
+def test_no_function_at_all_is_refused_where_it_is_given(stage: Any) -> None:
+    with pytest.raises(ConfigurationError, match="takes a function, not None"):
+        stage(None)
