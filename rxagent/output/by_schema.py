@@ -18,7 +18,7 @@ from referencing.jsonschema import DRAFT202012
 from rxagent.errors import ConfigurationError
 from rxagent.output.problems import Check, Misfit, misfit, missing, place
 from rxagent.requests import JsonSchema
-from rxagent.wire.json_text import is_object
+from rxagent.wire.json_text import dump_json, is_object
 
 __all__ = ["check_by_schema"]
 
@@ -36,6 +36,10 @@ def check_by_schema(schema: JsonSchema) -> Check:
     Source: https://json-schema.org/draft/2020-12/json-schema-validation
     """
     plain = dict(schema)
+    try:
+        dump_json(plain)
+    except (ValueError, TypeError) as error:
+        raise ConfigurationError(f"this is no JSON Schema: {error}") from None
     try:
         Draft202012Validator.check_schema(plain)
         _look_up_references(plain)
@@ -68,7 +72,9 @@ def _look_up_references(schema: dict[str, object]) -> None:
     while waiting:
         resolver, resource = waiting.pop()
         found = resource.contents
-        if is_object(found) and isinstance(reference := found.get("$ref"), str):
+        says = found if is_object(found) else {}
+        for word in {"$ref", "$dynamicRef"} & says.keys():
+            reference = str(says[word])
             try:
                 resolver.lookup(reference)
             except Unresolvable:
