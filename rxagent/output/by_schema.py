@@ -68,18 +68,18 @@ def check_by_schema(schema: JsonSchema) -> Check:
 
 def _look_up_references(schema: dict[str, object]) -> None:
     root: Any = DRAFT202012.create_resource(schema)
-    waiting = [(REGISTRY.resolver_with_root(root), root)]
+    waiting: list[tuple[Any, Any]] = [(REGISTRY.resolver_with_root(root), root)]
     while waiting:
         resolver, resource = waiting.pop()
         found = resource.contents
         says = found if is_object(found) else {}
-        for word in {"$ref", "$dynamicRef"} & says.keys():
-            reference = str(says[word])
+        for word in ("$ref", "$dynamicRef"):
             try:
-                resolver.lookup(reference)
+                if word in says:
+                    resolver.lookup(says[word])
             except Unresolvable:
                 raise ConfigurationError(
-                    f"the schema has a $ref that leads nowhere ({reference})"
+                    f"the schema has a {word} that leads nowhere ({says[word]})"
                 ) from None
         waiting.extend(
             (resolver.in_subresource(inner), inner) for inner in resource.subresources()

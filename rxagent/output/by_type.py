@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import isroutine
 from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter
@@ -40,6 +41,11 @@ def check_by_type(kind: Any) -> tuple[Mapping[str, object], Check]:
     Raises:
         ConfigurationError: If pydantic does not know it, or JSON Schema cannot say it.
     """
+    if isroutine(kind):  # pydantic would call it, with what the model says
+        raise ConfigurationError(
+            f"{kind!r} is a function and no type; to check answers by a function, use "
+            "validate(check=...)"
+        )
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(kind)
         schema = adapter.json_schema(schema_generator=_Untitled)
