@@ -56,9 +56,9 @@ def check_by_schema(schema: JsonSchema) -> Check:
     def check(data: bytes) -> object:
         value = from_json(data)
         try:
-            error: ValidationError | None = typed.best_match(
-                validator.iter_errors(value)
-            )
+            first = min(validator.iter_errors(value), key=_is_nested, default=None)
+            # Of the ways in which no part of a union fits, the one that comes nearest.
+            error = first and typed.best_match(iter([first]))
         except RecursionError:
             return Misfit(f"{place(())} is nested too deeply")
         return value if error is None else _problem(error)
@@ -84,6 +84,11 @@ def _look_up_references(schema: dict[str, object]) -> None:
         waiting.extend(
             (resolver.in_subresource(inner), inner) for inner in resource.subresources()
         )
+
+
+def _is_nested(error: ValidationError) -> tuple[int, bool]:
+    """What is further out is to be mended first; of two, what comes first."""
+    return len(error.absolute_path), error.validator in ("anyOf", "oneOf")
 
 
 def _problem(error: ValidationError) -> Misfit:

@@ -56,6 +56,16 @@ AGE = {
 }
 
 
+LIST_OF_FILMS = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"title": {"type": "string"}, "year": {"type": "integer"}},
+        "required": ["title", "year"],
+    },
+}
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "value"),
     [
@@ -336,3 +346,11 @@ def test_a_parser_has_to_return_json() -> None:
         numbers.read("NaN")
     with pytest.raises(ConfigurationError, match="parse takes a function"):
         output_type(Film, parse=3)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("kind", [list[Film], LIST_OF_FILMS])
+def test_of_many_problems_the_first_is_told(kind: object) -> None:
+    """S000-70: one clear target, and not the last of a long list."""
+    text = json.dumps([{"title": "a", "year": 1}, *[{"title": "b"}] * 11])
+    with pytest.raises(InvalidAnswerError, match=r"^\[1\]\.year is missing"):
+        output_type(kind).read(text)
