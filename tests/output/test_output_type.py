@@ -44,6 +44,16 @@ class Node(BaseModel):
     children: list[Node] = []
 
 
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    name: str
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    age: int
+
+
 class Strict(BaseModel):
     model_config = ConfigDict(strict=True)
     day: date
@@ -266,6 +276,10 @@ def test_a_schema_may_refer_to_that_of_schemas_and_to_itself() -> None:
         (Film | int, '{"title": 1, "year": 1}', "title should be a valid string"),
         (dict[str, int], '{"a b": "x"}', "a b should be a valid integer"),
         (list[tuple[int, str]], "[[1, 2]]", "[0][1] should be a valid string"),
+        (Film | Cat | Dog, '{"kind": "dog", "age": "x"}', "age should be a valid int"),
+        (list[Cat | Dog], '[{"kind": "dog", "age": "x"}]', "[0].age should be"),
+        (Cat | Dog, '{"kind": "cow", "age": 1}', "kind should be 'dog'"),
+        (Cat | Dog, '{"kind": "cat"}', "name is missing"),
     ],
 )
 def test_a_place_names_steps_of_the_answer_and_none_of_the_type(
