@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal, TypeAlias
 
 from rxagent.context import Context
@@ -105,6 +105,11 @@ class ChatResponse:
     offered: tuple[ToolSpec, ...] | None = field(
         default=None, repr=False, compare=False
     )
+
+    def __getstate__(self) -> list[object]:
+        """What pickle keeps: all but the tools, whose functions it does not take."""
+        kept = replace(self, offered=None)
+        return [getattr(kept, each.name) for each in fields(kept)]
 
     @property
     def text(self) -> str:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
+from typing import assert_type
 
 import pytest
 from pydantic import BaseModel
@@ -13,7 +15,7 @@ from rxagent.advisors import resuming, safeguard, tool_loop, validate
 from rxagent.agent import Agent
 from rxagent.chain import before
 from rxagent.decisions import Approve
-from rxagent.entities import Partial, fields
+from rxagent.entities import Partial, entity, fields
 from rxagent.errors import (
     ConfigurationError,
     GuardError,
@@ -27,6 +29,7 @@ from rxagent.named import named
 from rxagent.output import output_type
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
+from rxagent.runtime import Flow
 from rxagent.testing import Reply, ScriptedModel, tool_call
 from rxagent.tools import tool
 from rxagent.types import Advisor, AnswerMode
@@ -361,6 +364,28 @@ def test_a_paused_turn_goes_on_to_its_entity() -> None:
     assert told[0].role == "system"
     roles = [message.role for message in model.requests[2].messages[1:]]
     assert roles == ["user", "assistant", "tool", "assistant", "user"]
+
+
+def test_what_a_turn_with_tools_says_comes_back_from_another_process() -> None:
+    """M-27: its tools stay, for pickle takes no function that is another's name."""
+    model = ScriptedModel(Reply(calls=(tool_call("pay"),)))
+    with pytest.raises(NoAnswerError) as caught:
+        Agent(model, tools=[pay]).entity(Film, "a film").run()
+    back = pickle.loads(pickle.dumps(caught.value))
+    assert isinstance(back, NoAnswerError)
+    assert back.response == caught.value.response
+
+
+def test_a_type_checker_knows_what_an_answer_is() -> None:
+    agent = Agent(ScriptedModel(GOOD, repeat_last=True))
+    assert_type(agent.entity(Film, "a film"), Flow[Film])
+    assert_type(agent.entity(list[Film], "films"), Flow[list[Film]])
+    assert_type(agent.entity(output_type(list[Film]), "films"), Flow[list[Film]])
+    assert_type(agent.partials(Film, "a film"), Flow[Partial[Film]])
+    assert_type(agent.partials(list[Film], "films"), Flow[Partial[list[Film]]])
+    assert_type(agent.elements(Film, "films"), Flow[Film])
+    assert_type(agent.stream("a film").pipe(entity(Film)), Flow[Film])
+    assert_type(agent.entity(Film, "a film").run(), Film)
 
 
 def test_only_an_agent_that_runs_tools_goes_on_with_a_paused_turn() -> None:

@@ -140,7 +140,7 @@ class Attempts:
 
     def _after(self, finished: Finished, said: object) -> Sequence[ChatEvent]:
         """What is to be said when it is known what is wrong."""
-        if not isinstance(said, bool | str | None):
+        if not isinstance(said, bool | str | None) or said == "":
             got = "nothing" if said is _NO_VERDICT else repr(said)
             raise AdvisorError(
                 "validate", f"got {got} from its check, not true, false or a text"

@@ -79,7 +79,8 @@ def validate(
         )
     check_callable("check", check)
     check_choice("on_exhausted", on_exhausted, OnExhausted)
-    if isinstance(max_retries, bool) or max_retries < 0:
+    is_count = isinstance(max_retries, int) and not isinstance(max_retries, bool)
+    if not is_count or max_retries < 0:
         raise ConfigurationError(f"max_retries must be 0 or more, not {max_retries!r}")
     judge = check or _by_type(kind)
 

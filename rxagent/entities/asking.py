@@ -43,16 +43,17 @@ def asking_for(
     """
     if mode is not None:
         check_choice("mode", mode, AnswerMode)
+    asked = output.asked
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
-        with_schema = _with_schema(request, output.asked)
+        with_schema = _with_schema(request, asked)
         match mode or _mode_of(model, with_schema):
             case "native":
                 return just(with_schema).pipe(inner)
             case "prompt":
-                return just(_with_words(request, output.asked)).pipe(inner)
+                return just(_with_words(request, asked)).pipe(inner)
             case "tool":
-                told = _with_tool(request, output.asked)
+                told = _with_tool(request, asked)
                 return just(told).pipe(inner, transduce(_CallAsText))
 
     return named("answer", around(handle), settings=mode or "")

@@ -28,6 +28,7 @@ from rxagent.requests import ChatOptions, ChatRequest
 from rxagent.runtime import Sink, from_producer
 from rxagent.types import Advisor, AnswerMode, Exchange
 from rxagent.wire import OpenAIChatDialect
+from rxagent.wire.grammar_schema import grammar_schema
 
 __all__ = ["LocalChat"]
 
@@ -120,6 +121,7 @@ class LocalChat:
             advisors.append(schema_tools(quote=model is None))
         if model is None:
             advisors.append(before(_instructed))
+        advisors.append(before(_readable))
         self._exchange = chain(advisors, _served(self._server))
 
     def answer_mode(self, request: ChatRequest) -> AnswerMode:
@@ -161,6 +163,14 @@ def _instructed(request: ChatRequest) -> ChatRequest:
         return request
     messages = (SystemMessage.of(_INSTRUCTION), *request.messages)
     return replace(request, messages=messages)
+
+
+def _readable(request: ChatRequest) -> ChatRequest:
+    options = request.options
+    if options.response_schema is None:
+        return request
+    schema = grammar_schema(options.response_schema)
+    return replace(request, options=replace(options, response_schema=schema))
 
 
 def _served(server: LlamaServer) -> Exchange:

@@ -18,7 +18,7 @@ from referencing.jsonschema import DRAFT202012
 from rxagent.errors import ConfigurationError
 from rxagent.output.problems import Check, Misfit, misfit, missing, place
 from rxagent.requests import JsonSchema
-from rxagent.wire.json_text import is_object
+from rxagent.wire.json_text import dump_json, is_object
 
 __all__ = ["check_by_schema"]
 
@@ -37,6 +37,10 @@ def check_by_schema(schema: JsonSchema) -> Check:
     """
     plain = dict(schema)
     try:
+        dump_json(plain)
+    except (ValueError, TypeError) as error:
+        raise ConfigurationError(f"this is no JSON Schema: {error}") from None
+    try:
         Draft202012Validator.check_schema(plain)
         _look_up_references(plain)
     except SchemaError as error:
@@ -52,9 +56,9 @@ def check_by_schema(schema: JsonSchema) -> Check:
     def check(data: bytes) -> object:
         value = from_json(data)
         try:
-            error: ValidationError | None = typed.best_match(
-                validator.iter_errors(value)
-            )
+            first = min(validator.iter_errors(value), key=_is_nested, default=None)
+            # Of the ways in which no part of a union fits, the one that comes nearest.
+            error = first and typed.best_match(iter([first]))
         except RecursionError:
             return Misfit(f"{place(())} is nested too deeply")
         return value if error is None else _problem(error)
@@ -64,20 +68,27 @@ def check_by_schema(schema: JsonSchema) -> Check:
 
 def _look_up_references(schema: dict[str, object]) -> None:
     root: Any = DRAFT202012.create_resource(schema)
-    waiting = [(REGISTRY.resolver_with_root(root), root)]
+    waiting: list[tuple[Any, Any]] = [(REGISTRY.resolver_with_root(root), root)]
     while waiting:
         resolver, resource = waiting.pop()
         found = resource.contents
-        if is_object(found) and isinstance(reference := found.get("$ref"), str):
+        says = found if is_object(found) else {}
+        for word in ("$ref", "$dynamicRef"):
             try:
-                resolver.lookup(reference)
+                if word in says:
+                    resolver.lookup(says[word])
             except Unresolvable:
                 raise ConfigurationError(
-                    f"the schema has a $ref that leads nowhere ({reference})"
+                    f"the schema has a {word} that leads nowhere ({says[word]})"
                 ) from None
         waiting.extend(
             (resolver.in_subresource(inner), inner) for inner in resource.subresources()
         )
+
+
+def _is_nested(error: ValidationError) -> tuple[int, bool]:
+    """What is further out is to be mended first; of two, what comes first."""
+    return len(error.absolute_path), error.validator in ("anyOf", "oneOf")
 
 
 def _problem(error: ValidationError) -> Misfit:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from inspect import isroutine
+from itertools import takewhile
 from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter
 from pydantic import ValidationError as PydanticError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
-from pydantic_core import from_json
+from pydantic_core import ErrorDetails, from_json
 
 from rxagent.errors import ConfigurationError
 from rxagent.output.problems import Check, Misfit, misfit, missing, place
@@ -40,6 +43,11 @@ def check_by_type(kind: Any) -> tuple[Mapping[str, object], Check]:
     Raises:
         ConfigurationError: If pydantic does not know it, or JSON Schema cannot say it.
     """
+    if isroutine(kind):  # pydantic would call it, with what the model says
+        raise ConfigurationError(
+            f"{kind!r} is a function and no type; to check answers by a function, use "
+            "validate(check=...)"
+        )
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(kind)
         schema = adapter.json_schema(schema_generator=_Untitled)
@@ -54,13 +62,35 @@ def check_by_type(kind: Any) -> tuple[Mapping[str, object], Check]:
         try:
             return adapter.validate_json(data)
         except PydanticError as error:
-            first = error.errors(include_url=False, include_context=False)[0]
-            path = _path(first["loc"], from_json(data))
+            value = from_json(data)
+            first = _nearest(
+                error.errors(include_url=False, include_context=False), value
+            )
+            path = _path(first["loc"], value)
             if first["type"] == "missing":
                 return missing([*path, first["loc"][-1]])
             return _problem(path, first["msg"], first["input"])
 
     return schema, check
+
+
+def _nearest(errors: list[ErrorDetails], value: object) -> ErrorDetails:
+    """The first of them; of a union that of the part with the fewest problems."""
+    depth = _steps_to_part(errors[0], value)
+    if depth is None:
+        return errors[0]
+    place = errors[0]["loc"][:depth]
+    there = [*takewhile(lambda each: each["loc"][:depth] == place, errors)]
+    parts = [each["loc"][: depth + 1] for each in there]
+    counts = Counter(parts)
+    return there[parts.index(min(counts, key=counts.__getitem__))]
+
+
+def _steps_to_part(error: ErrorDetails, value: object) -> int | None:
+    """How many steps are in the answer, before one that names a part of a union."""
+    steps = error["loc"][:-1] if error["type"] == "missing" else error["loc"]
+    lengths = range(1, len(steps) + 1)
+    return next((n - 1 for n in lengths if len(_path(steps[:n], value)) < n), None)
 
 
 def _path(steps: tuple[int | str, ...], value: object) -> list[int | str]:

@@ -6,22 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar, cast, overload
 
-from rxagent.errors import InvalidAnswerError
+from rxagent.choices import check_callable
+from rxagent.errors import ConfigurationError, InvalidAnswerError
 from rxagent.output.by_type import check_by_type
-from rxagent.output.problems import Check, Misfit, misfit
+from rxagent.output.problems import Check, Misfit, as_text, misfit
+from rxagent.output.shapes import WRAP, object_of, within
 from rxagent.requests import JsonSchema
 from rxagent.wire.extract import extract_json
 from rxagent.wire.json_text import dump_json, is_array, is_object, load_json
 
-__all__ = ["WRAP", "OutputType", "list_of", "output_type"]
+__all__ = ["OutputType", "list_of", "output_type"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-
-_DEFINITIONS = ("$defs", "definitions")
-
-WRAP = "value"
-"""The member that holds an answer that is no object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +40,12 @@ class OutputType(Generic[T_co]):
     @property
     def is_wrapped(self) -> bool:
         """Whether it is no object: providers answer in objects alone."""
-        return self.schema.get("type") != "object" and not _is_named_object(self.schema)
+        return object_of(self.schema) is None
 
     @property
     def asked(self) -> JsonSchema:
         """The schema for a provider: of an object, which may hold the answer."""
-        return _within(self.schema, WRAP) if self.is_wrapped else self.schema
+        return object_of(self.schema) or within(self.schema, WRAP)
 
     def read(self, text: str) -> T_co:
         """Make a value of what a model wrote.
@@ -86,12 +83,24 @@ class OutputType(Generic[T_co]):
 
         Raises:
             InvalidAnswerError: If it is no such value; its first problem.
+            ConfigurationError: If it is no JSON at all.
         """
-        data = dump_json(value)
-        loaded = self.check(data)
+        loaded = self._loaded(value)
         if isinstance(loaded, Misfit):
-            raise InvalidAnswerError(loaded.problem, texts=(data.decode(),))
+            raise InvalidAnswerError(loaded.problem, texts=(as_text(value),))
         return cast("T_co", loaded)
+
+    def _loaded(self, value: object) -> object:
+        try:
+            data = dump_json(value)
+        except ValueError as error:  # such as infinity, which Python reads and writes
+            return Misfit(f"the answer is not JSON ({error})")
+        except TypeError as error:
+            raise ConfigurationError(
+                f"only decoded JSON can be checked ({error}); what parse= returns is "
+                "made of dict, list, str, int, float, bool and None"
+            ) from error
+        return self.check(data)
 
     def _parsed(self, text: str) -> object:
         if self.parse is not None:
@@ -114,10 +123,10 @@ class OutputType(Generic[T_co]):
         """The value, or what is wrong, and what it was made of, without its wrap."""
         if self.is_wrapped and is_object(found) and list(found) == [WRAP]:
             inner = found[WRAP]
-            value = self.check(dump_json(inner))
+            value = self._loaded(inner)
             if not isinstance(value, Misfit) or not self._takes_objects():
                 return value, inner
-        return self.check(dump_json(found)), found
+        return self._loaded(found), found
 
     def _takes_objects(self) -> bool:
         return "type" not in self.schema
@@ -149,8 +158,9 @@ def output_type(
         A value that holds no state; one serves any number of turns.
 
     Raises:
-        ConfigurationError: If it is neither.
+        ConfigurationError: If it is neither, or ``parse`` cannot be called.
     """
+    check_callable("parse", parse)
     if isinstance(kind, OutputType):
         prepared = cast("OutputType[object]", kind)
         return prepared if parse is None else replace(prepared, parse=parse)
@@ -185,29 +195,5 @@ def list_of(one: OutputType[T]) -> OutputType[list[T]]:
             values.append(value)
         return values
 
-    schema = _within(one.schema, None)
+    schema = within(one.schema, None)
     return OutputType(schema=schema, check=check, parse=one.parse)
-
-
-def _within(schema: JsonSchema, member: str | None) -> dict[str, object]:
-    """The schema of an object with one member of that kind, or of a list of them."""
-    inner = dict(schema)
-    # A reference leads to the definitions of the root.
-    above = {name: inner.pop(name) for name in _DEFINITIONS if name in inner}
-    if member is None:
-        return {"type": "array", "items": inner} | above
-    return {
-        "type": "object",
-        "properties": {member: inner},
-        "required": [member],
-        "additionalProperties": False,
-    } | above
-
-
-def _is_named_object(schema: JsonSchema) -> bool:
-    """Whether the root is a reference to an object, as that of a recursive type is."""
-    reference, definitions = schema.get("$ref"), schema.get("$defs")
-    if not isinstance(reference, str) or not is_object(definitions):
-        return False
-    target = definitions.get(reference.removeprefix("#/$defs/"))
-    return is_object(target) and target.get("type") == "object"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from rxagent.wire.json_text import dump_json
 
-__all__ = ["Check", "Misfit", "misfit", "missing", "place"]
+__all__ = ["Check", "Misfit", "as_text", "misfit", "missing", "place"]
 
 _SHOWN_CHARS = 60
 _ROOT = "the answer"
@@ -51,9 +52,14 @@ def misfit(path: Iterable[int | str], expected: str, found: object) -> Misfit:
     return Misfit(f"{place(path)} {expected}, but is {_shown(found)}")
 
 
-def _shown(value: object) -> str:
+def as_text(value: object) -> str:
+    """Write a value as JSON, or as Python where JSON cannot say it."""
     try:
-        text = dump_json(value).decode()
+        return dump_json(value).decode()
     except (ValueError, TypeError):
-        text = repr(value)
+        return reprlib.repr(value)
+
+
+def _shown(value: object) -> str:
+    text = as_text(value)
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pydantic_core import from_json
 
 from rxagent.errors import NoJsonError
-from rxagent.wire.json_text import dump_json, is_object
+from rxagent.wire.json_text import dump_json, is_array, is_object
 
 __all__ = ["extract_json"]
 
@@ -26,6 +26,8 @@ _TOKEN = re.compile(
 _LAST_COMMA = re.compile(
     r'("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|,(\s*+[}\]])', re.DOTALL
 )
+# A number that is too large is read as infinity, and JSON has none.
+_MAY_BE_INFINITE = re.compile(r"\d[eE]\+?\d{3}|(?<!\d)\d{309}")
 _CLOSING = {"{": "}", "[": "]"}
 
 
@@ -52,11 +54,10 @@ def extract_json(text: str, *, fits: Callable[[object], bool] | None = None) -> 
     except ValueError:
         pass
     found = list(_values(answer))
-    fitting = [value for value in found if fits and fits(value)]
-    objects = [value for value in found if is_object(value)]
-    for values in (fitting, objects, found):
-        if values:
-            return values[-1]
+    for is_meant in (fits or is_object, is_object, is_array):
+        for value in reversed(found):
+            if is_meant(value):
+                return value
     raise NoJsonError(
         f"the answer holds no complete JSON object or array{_where_broken(answer)}; "
         "answer with JSON alone",
@@ -70,13 +71,15 @@ def _where_broken(answer: str) -> str:
     if begun is None:
         return ""
     try:
-        json.loads(answer[begun.end() :], strict=False)
+        dump_json(json.loads(answer[begun.end() :], strict=False))
     except json.JSONDecodeError as error:
         shown = error.doc[error.pos : error.pos + _SHOWN_CHARS].strip()
         return f" ({error.msg}, {f'at: {shown}' if shown else 'at its end'})"
     except RecursionError:
         return " (it is too deeply nested)"
-    return ""
+    except ValueError:  # infinity, or more digits than Python reads
+        return " (it holds a number that is too large, or that is none)"
+    return " (it is too deeply nested)"
 
 
 def _without_thoughts(text: str) -> str:
@@ -130,9 +133,13 @@ def _span(text: str, start: int) -> tuple[bool, int]:
 def _load(text: str) -> object:
     """Decode JSON that may need mending; every string is fit for UTF-8."""
     try:
-        return from_json(text, allow_inf_nan=False)
+        value = from_json(text, allow_inf_nan=False)
+        if _MAY_BE_INFINITE.search(text):
+            dump_json(value)  # a ValueError, if it is
     except (ValueError, TypeError):
         pass
+    else:
+        return value
     mended = _LAST_COMMA.sub(lambda found: found[1] or found[2], text)
     try:
         return from_json(dump_json(json.loads(mended, strict=False)))

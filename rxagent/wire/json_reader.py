@@ -71,7 +71,7 @@ class JsonReader:
                 at = 0
                 while at < len(text):
                     at = (self._string if self._in_string else self._outside)(text, at)
-            except ValueError:
+            except (ValueError, TypeError):  # TypeError: half of a surrogate pair
                 self.is_broken = True
         return self._out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rxagent.requests import JsonSchema
 from rxagent.wire.json_text import is_array, is_object
+from rxagent.wire.schema_words import can_say, with_words
 
 __all__ = ["strict_schema"]
 
@@ -31,20 +32,34 @@ _NOT_THERE = frozenset(
     }
 )
 _UNSAID = ("default", "discriminator")  # they decide nothing
+_KINDS = {"type", "anyOf", "$ref"}  # one of them is asked for in each place
+_FORMATS = (
+    "date",
+    "date-time",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "time",
+    "uuid",
+)
 
 
 def strict_schema(schema: JsonSchema) -> JsonSchema | None:
     """Rewrite a schema to one that a strict answer can be held to.
 
     What fits it fits the schema that it was made of: objects are closed, and every
-    member is required, also where it may be left out.
+    member is required, also where it may be left out.  But a format or a pattern that
+    would be refused moves into the description.
 
     Args:
         schema: JSON Schema of an object.
 
     Returns:
         ``None`` if the strict part cannot say it: an object whose names are not known
-        before, a root that is no object, or a word that is not in it.
+        before, a root that is no object, a place of any type, or a word that is not in
+        it.
 
     Source: https://platform.openai.com/docs/guides/structured-outputs
     """
@@ -62,6 +77,7 @@ class _NotStrictError(Exception):
 
 def _strict(schema: JsonSchema) -> dict[str, object]:
     strict: dict[str, object] = {}
+    words: dict[str, object] = {}
     for word, value in schema.items():
         if word in _NOT_THERE:
             raise _NotStrictError(word)
@@ -71,6 +87,8 @@ def _strict(schema: JsonSchema) -> dict[str, object]:
             strict["anyOf"] = [_inner(each) for each in value]
         elif word == "items":
             strict[word] = _inner(value)
+        elif not can_say(word, value, formats=_FORMATS):
+            words[word] = value
         elif word not in _UNSAID:
             strict[word] = value
     kinds = schema.get("type")
@@ -79,7 +97,9 @@ def _strict(schema: JsonSchema) -> dict[str, object]:
     if "$ref" in strict and len(strict) > 1 and "$defs" not in strict:
         # A reference stands alone there, and what is said beside it around it.
         strict["anyOf"] = [{"$ref": strict.pop("$ref")}]
-    return strict
+    if not strict.keys() & _KINDS:
+        raise _NotStrictError("a schema that leaves the type open")
+    return with_words(strict, words)
 
 
 def _close(schema: dict[str, object]) -> None:

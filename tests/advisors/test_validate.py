@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 import reactivex
@@ -290,7 +291,7 @@ def test_dispose_ends_the_check() -> None:
     assert subscription.unsubscribe == 400
 
 
-@pytest.mark.parametrize("said", [7, just(), just(7)])
+@pytest.mark.parametrize("said", [7, "", just(), just(7), just("")])
 def test_a_check_has_to_give_a_verdict(said: object) -> None:
     check = lambda _: said  # noqa: E731
     with pytest.raises(AdvisorError, match="validate"):
@@ -346,8 +347,8 @@ def test_what_changes_the_format_does_no_harm_outside_of_the_check() -> None:
     assert inside.verdict.attempts == 4
 
 
-@pytest.mark.parametrize("retries", [-1, True])
-def test_negative_retries_are_refused(retries: int) -> None:
+@pytest.mark.parametrize("retries", [-1, True, 1.5, "3", None])
+def test_negative_retries_are_refused(retries: Any) -> None:
     """S003-24."""
     with pytest.raises(ConfigurationError, match="max_retries"):
         validate(Plain, max_retries=retries)
@@ -359,6 +360,16 @@ def test_what_cannot_be_checked_is_refused_when_it_is_built() -> None:
         validate({"type": "objekt"})
     with pytest.raises(ConfigurationError, match="cannot be of type"):
         validate(ScriptedModel)
+
+
+def test_a_check_in_the_place_of_a_type_is_refused() -> None:
+    """A type checker cannot see it, and pydantic would call it with the answer."""
+
+    def is_short(response: ChatResponse) -> bool:
+        return len(response.text) < 20
+
+    with pytest.raises(ConfigurationError, match="check="):
+        validate(is_short)
 
 
 def test_one_advisor_serves_many_turns_at_once() -> None:

@@ -143,6 +143,15 @@ def test_ollama_gets_a_schema_alone_and_words_beside_tools() -> None:
     assert '"required":["title","year"]' in beside["messages"][0]["content"]
 
 
+def test_ollama_gets_no_pattern_that_it_would_refuse() -> None:
+    """It refuses one that is not anchored, as most are."""
+    code = {"type": "string", "pattern": "[0-9]"}
+    asked = {"type": "object", "properties": {"code": code}}
+    sent = body(OllamaDialect(), told(OLLAMA, asked))["format"]
+    assert sent["properties"]["code"]["description"] == '(pattern: "[0-9]")'
+    assert "pattern" not in sent["properties"]["code"]
+
+
 @pytest.mark.parametrize("mode", ["native", "tool", "prompt"])
 def test_a_mode_of_the_call_wins(mode: AnswerMode) -> None:
     request = told(OLLAMA, Film, SEARCH, mode=mode)

@@ -657,3 +657,15 @@ def test_an_entity_grows_and_a_list_comes_element_by_element(model: LocalChat) -
     assert last.entity == Person.model_validate(last.value)
     assert people
     assert all(isinstance(each, Person) for each in people)
+
+
+@pytest.mark.parametrize("pattern", [r"^\d{2}$", r"^\\d$", "[0-9]"])
+def test_a_pattern_that_llama_cannot_read_is_no_error(
+    model: LocalChat, pattern: str
+) -> None:
+    """The server would answer 500, or hold the answer to nothing."""
+    code = {"type": "string", "pattern": pattern, "maxLength": 3}
+    schema = {"type": "object", "properties": {"code": code}, "required": ["code"]}
+    options = ChatOptions(response_schema=schema, max_tokens=60)
+    answer = Agent(model, options=options).call("A code?").run()
+    assert len(json.loads(answer.text)["code"]) <= 3

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import enum
+import json
 import re
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict
+from jsonschema import Draft202012Validator
+from pydantic import BaseModel, ConfigDict, RootModel
 from typing_extensions import TypedDict
 
 from rxagent.errors import ConfigurationError, InvalidAnswerError
@@ -42,6 +44,16 @@ class Node(BaseModel):
     children: list[Node] = []
 
 
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    name: str
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    age: int
+
+
 class Strict(BaseModel):
     model_config = ConfigDict(strict=True)
     day: date
@@ -51,6 +63,16 @@ AGE = {
     "type": "object",
     "properties": {"age": {"type": "integer"}},
     "required": ["age"],
+}
+
+
+LIST_OF_FILMS = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"title": {"type": "string"}, "year": {"type": "integer"}},
+        "required": ["title", "year"],
+    },
 }
 
 
@@ -157,10 +179,51 @@ def test_an_echo_of_the_schema_is_not_the_answer() -> None:
     assert output_type(Film).read(text.replace("'", '"')) == Film(title="a", year=1)
 
 
-@pytest.mark.parametrize("kind", [Film, Node, AGE, dict[str, int]])
+@pytest.mark.parametrize("kind", [Film, AGE, dict[str, int]])
 def test_an_object_is_asked_for_as_it_is(kind: object) -> None:
     wanted = output_type(kind)
     assert wanted.asked == wanted.schema
+
+
+@pytest.mark.parametrize("kind", [Node, RootModel[Film]])
+def test_a_root_that_refers_to_an_object_is_asked_for_as_that_object(
+    kind: object,
+) -> None:
+    """Providers refuse a root that does not say that it is an object."""
+    wanted = output_type(kind)
+    assert "$ref" in wanted.schema
+    assert wanted.asked["type"] == "object"
+    assert "$ref" not in wanted.asked
+    assert not wanted.is_wrapped
+
+
+TREE = {"type": "array", "items": {"anyOf": [{"type": "integer"}, {"$ref": "#"}]}}
+PAIR = {
+    "type": "array",
+    "items": {"$ref": "#/$defs/pair"},
+    "$defs": {
+        "pair": {"type": "array", "items": {"$ref": "#/$defs/one"}},
+        "one": {"type": "integer"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"), [(TREE, [1, [2, []]], [1, ["x"]]), (PAIR, [[1]], [1])]
+)
+def test_what_is_asked_for_means_the_same_within_an_object(
+    schema: dict[str, object], good: object, bad: object
+) -> None:
+    """A reference to the root leads to where the root has moved."""
+    wanted = output_type(schema)
+    for asked, good_one, bad_one in (
+        (wanted.asked, {"value": good}, {"value": bad}),
+        (list_of(wanted).schema, [good], [bad]),
+        (list_of(wanted).asked, {"value": [good]}, {"value": [bad]}),
+    ):
+        validator: Any = Draft202012Validator(dict(asked))
+        assert validator.is_valid(good_one)
+        assert not validator.is_valid(bad_one)
 
 
 def test_what_is_no_object_is_asked_for_within_one() -> None:
@@ -173,7 +236,15 @@ def test_what_is_no_object_is_asked_for_within_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [{"type": "objekt"}, {"required": "age"}, OutputType, object()]
+    "kind",
+    [
+        {"type": "objekt"},
+        {"required": "age"},
+        {"default": {1, 2}},
+        {"$dynamicRef": "#nowhere"},
+        OutputType,
+        object(),
+    ],
 )
 def test_what_cannot_be_checked_is_refused_at_once(kind: object) -> None:
     """S000-73."""
@@ -205,6 +276,10 @@ def test_a_schema_may_refer_to_that_of_schemas_and_to_itself() -> None:
         (Film | int, '{"title": 1, "year": 1}', "title should be a valid string"),
         (dict[str, int], '{"a b": "x"}', "a b should be a valid integer"),
         (list[tuple[int, str]], "[[1, 2]]", "[0][1] should be a valid string"),
+        (Film | Cat | Dog, '{"kind": "dog", "age": "x"}', "age should be a valid int"),
+        (list[Cat | Dog], '[{"kind": "dog", "age": "x"}]', "[0].age should be"),
+        (Cat | Dog, '{"kind": "cow", "age": 1}', "kind should be 'dog'"),
+        (Cat | Dog, '{"kind": "cat"}', "name is missing"),
     ],
 )
 def test_a_place_names_steps_of_the_answer_and_none_of_the_type(
@@ -260,3 +335,36 @@ def test_a_list_of_a_type_is_checked_by_its_elements() -> None:
 def test_what_is_prepared_once_is_not_prepared_again() -> None:
     wanted = output_type(Film)
     assert output_type(wanted) is wanted
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e999", "1" * 400 + ".0", "1" * 5000])
+@pytest.mark.parametrize("around", ["{}", "So: {}"])
+def test_a_number_that_is_too_large_is_a_bad_answer(number: str, around: str) -> None:
+    """Python would make infinity of it, or refuse to read it."""
+    for kind in (Film, {"type": "object"}, dict[str, object]):
+        with pytest.raises(InvalidAnswerError):
+            output_type(kind).read(around.format(f'{{"title": "a", "year": {number}}}'))
+    with pytest.raises(InvalidAnswerError, match="is not JSON"):
+        output_type(float).load(float("inf"))
+
+
+def test_a_parser_has_to_return_json() -> None:
+    def read_film(text: str) -> object:
+        return Film.model_validate_json(text)
+
+    film = output_type(Film, parse=read_film)
+    with pytest.raises(ConfigurationError, match="only decoded JSON"):
+        film.read('{"title": "a", "year": 1}')
+    numbers = output_type(float, parse=json.loads)
+    with pytest.raises(InvalidAnswerError, match="is not JSON"):
+        numbers.read("NaN")
+    with pytest.raises(ConfigurationError, match="parse takes a function"):
+        output_type(Film, parse=3)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("kind", [list[Film], LIST_OF_FILMS])
+def test_of_many_problems_the_first_is_told(kind: object) -> None:
+    """S000-70: one clear target, and not the last of a long list."""
+    text = json.dumps([{"title": "a", "year": 1}, *[{"title": "b"}] * 11])
+    with pytest.raises(InvalidAnswerError, match=r"^\[1\]\.year is missing"):
+        output_type(kind).read(text)

@@ -71,6 +71,8 @@ def test_a_value_is_there_as_soon_as_it_is_complete() -> None:
         "nul",
         "[",
         '"a',
+        '["\ud83d"]',
+        '["\\ud83d"]',
     ],
 )
 @pytest.mark.parametrize("size", [1, 100])

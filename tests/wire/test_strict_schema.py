@@ -63,6 +63,9 @@ def test_a_reference_stands_alone() -> None:
             "type": "object",
             "properties": {"a": True},
         },
+        {"type": "object", "properties": {"a": {}}},
+        {"type": "object", "properties": {"a": {"type": "array", "items": {}}}},
+        {"type": "object", "properties": {"a": {"enum": [1, "a"]}}},
         {"type": "object", "properties": {}, "allOf": []},
         {
             "type": "object",
@@ -80,6 +83,21 @@ def test_a_reference_stands_alone() -> None:
 )
 def test_what_the_strict_part_cannot_say_is_not_said(schema: dict[str, object]) -> None:
     assert strict_schema(schema) is None
+
+
+def test_what_would_be_refused_is_said_in_words() -> None:
+    """OpenAI knows nine formats, and no look around in a pattern."""
+    link = {"type": "string", "format": "uri", "description": "A link."}
+    number = {"type": "string", "pattern": "^(?!0)\\d+$"}
+    day = {"type": "string", "format": "date", "pattern": "^2"}
+    schema = {"type": "object", "properties": {"a": link, "b": number, "c": day}}
+    strict = strict_schema(schema)
+    assert strict is not None
+    assert strict["properties"] == {
+        "a": {"type": "string", "description": 'A link. (format: "uri")'},
+        "b": {"type": "string", "description": '(pattern: "^(?!0)\\\\d+$")'},
+        "c": day,
+    }
 
 
 def test_an_object_that_may_be_null_is_closed_too() -> None:

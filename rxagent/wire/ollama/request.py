@@ -9,6 +9,7 @@ from rxagent.errors import RequestError
 from rxagent.messages import Message, SystemMessage
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
 from rxagent.wire.extra import with_extra
+from rxagent.wire.grammar_schema import grammar_schema
 from rxagent.wire.joined import encoded_once, joined
 from rxagent.wire.json_text import dump_json
 from rxagent.wire.ollama.messages import encode_message
@@ -80,7 +81,7 @@ def _head(request: ChatRequest, *, model: str, stream: bool) -> dict[str, object
     options = request.options
     head: dict[str, object] = {"model": options.model or model, "stream": stream}
     if options.response_schema is not None:
-        head["format"] = dict(options.response_schema)
+        head["format"] = grammar_schema(options.response_schema)
     if options.reasoning_effort is not None:
         head["think"] = _think(options.reasoning_effort)
     if tools := _tools(request.tools, options):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, TypeAdapter
 
 from rxagent.errors import RequestError
+from rxagent.output import output_type
 from rxagent.wire.anthropic.schema import can_be_closed, closed_schema
 
 
@@ -115,6 +116,44 @@ def test_an_object_that_could_only_be_empty_is_not_asked_for(kind: Any) -> None:
     assert not can_be_closed(schema)
     with pytest.raises(RequestError, match="leaves the names"):
         closed_schema(schema)
+
+
+class Node(BaseModel):
+    inner: list[Node] = []
+
+
+class Odd(BaseModel):
+    even: Even | None = None
+
+
+class Even(BaseModel):
+    odd: Odd | None = None
+
+
+class Two(BaseModel):
+    first: Actor
+    second: Actor
+
+
+def test_what_refers_to_itself_or_is_not_known_cannot_be_asked_for() -> None:
+    assert can_be_closed(TypeAdapter(Two).json_schema())
+    for kind in (Node, list[Node], Odd):
+        assert not can_be_closed(output_type(kind).asked)
+    assert not can_be_closed({"type": "object", "properties": {"a": {"$ref": "#"}}})
+    with pytest.raises(RequestError, match=r"\$\.properties\.value has prefixItems"):
+        closed_schema(output_type(tuple[int, str]).asked)
+
+
+def test_what_would_be_refused_is_said_in_words() -> None:
+    word = {"type": "string", "pattern": r"\bso\b", "discriminator": {}}
+    number = {"type": "string", "format": "binary"}
+    link = {"type": "string", "format": "uri", "pattern": "^http"}
+    assert closed_schema(word)["description"] == r'(pattern: "\\bso\\b")'
+    assert closed_schema(number) == {
+        "type": "string",
+        "description": '(format: "binary")',
+    }
+    assert closed_schema(link) == link
 
 
 VALUES = st.recursive(
