@@ -106,17 +106,20 @@ def _start(
             if is_cut or following - place <= size:
                 return place
     if is_cut or following - least <= size:
-        return _between_letters(text, least, least=before + 1)
+        # Not before it: the overlap is the most that may be shared.
+        return next((at for at in range(least, end) if _is_between(text, at)), end)
     return end
 
 
 def _between_letters(text: str, place: int, *, least: int) -> int:
     """A place at ``place`` or before it that takes no letter apart."""
-    for each in range(place, least, -1):
-        is_mark = unicodedata.category(text[each])[0] == "M" or text[each] in _JOINERS
-        if not is_mark and text[each - 1] not in _JOINERS:
-            return each
-    return place
+    return next((at for at in range(place, least, -1) if _is_between(text, at)), place)
+
+
+def _is_between(text: str, place: int) -> bool:
+    """Whether a cut before the character at ``place`` takes no letter apart."""
+    is_mark = unicodedata.category(text[place])[0] == "M" or text[place] in _JOINERS
+    return not is_mark and text[place - 1] not in _JOINERS
 
 
 def section_spans(text: str) -> Iterator[tuple[Span, tuple[str, ...]]]:

@@ -73,6 +73,11 @@ def _holds(name: str, argument: Any, found: Any, where: str) -> bool:
             return _is_number(found) and bool(found <= argument)
         case "$gte":
             return _is_number(found) and bool(found >= argument)
+        case "$all_scores":
+            scores = [
+                each["score"] if isinstance(each, dict) else each for each in found
+            ]
+            return all(_equal(argument, score) for score in scores)
         case "$type":
             types: dict[str, type] = {"string": str, "list": list}
             return isinstance(found, types[argument])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.cases.matchers import check
+from tests.cases.matchers import check, matches
 
 GOOD: list[tuple[Any, Any]] = [
     (1, 1),
@@ -93,3 +93,9 @@ def test_a_long_value_is_not_shown_whole() -> None:
     with pytest.raises(AssertionError, match=r"… \(100002 characters\)") as caught:
         check("a", "x" * 100_000)
     assert len(str(caught.value)) < 1000
+
+
+def test_all_scores_are_one_number() -> None:
+    assert matches({"$all_scores": 0}, [0.0, 0])
+    assert matches({"$all_scores": 0.5}, [{"id": "a", "score": 0.5}])
+    assert not matches({"$all_scores": 0}, [0.0, 0.1])

@@ -1,6 +1,6 @@
 """Adds documents to a file, as a process of its own.
 
-    python index_writer.py FILE PREFIX COUNT
+python index_writer.py FILE PREFIX COUNT
 """
 
 from __future__ import annotations

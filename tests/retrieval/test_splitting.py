@@ -70,6 +70,13 @@ def test_sizes_that_make_no_sense_are_refused(
         make(size, overlap=overlap)
 
 
+def test_what_is_shared_takes_no_letter_apart_and_is_never_more() -> None:
+    text = "aaaaaalongerworde\u0301a"
+    split = split_headings(18, overlap=1)
+    first, second = split(Document(id="d", text=text))
+    assert (first.text, second.text) == (text[:18], "a")
+
+
 def test_sentences_stay_whole_as_long_as_they_fit() -> None:
     text = "Dr. Who came. He left! Nobody saw it. End"
     assert cut(split_sentences(24), text) == [

@@ -46,9 +46,9 @@ def where(wanted: Filter) -> _Sql:
     """
     match wanted:
         case AllOf():
-            return _joined(" AND ", [where(each) for each in wanted.parts])
+            return _joined(" AND ", [where(each) for each in wanted.parts], none="TRUE")
         case AnyOf():
-            return _joined(" OR ", [where(each) for each in wanted.parts])
+            return _joined(" OR ", [where(each) for each in wanted.parts], none="FALSE")
         case Null():
             return f"{'' if wanted.negated else 'NOT '}{_THERE}", (wanted.field,)
         case Listed():
@@ -69,7 +69,7 @@ def _equal(field: str, values: Sequence[Scalar], *, negated: bool) -> _Sql:
         for value in values
         for either in (_exact(value), [_exact(value)])
     ]
-    equal, parameters = _joined(" OR ", parts) if parts else ("FALSE", ())
+    equal, parameters = _joined(" OR ", parts, none="FALSE")
     if not negated:
         return equal, parameters
     return f"({_THERE} AND NOT {equal})", (field, *parameters)
@@ -93,8 +93,8 @@ def _ordered(wanted: Compared) -> _Sql:
     )
 
 
-def _joined(word: str, parts: Sequence[_Sql]) -> _Sql:
-    conditions = word.join(condition for condition, _ in parts)
+def _joined(word: str, parts: Sequence[_Sql], *, none: str) -> _Sql:
+    conditions = word.join(condition for condition, _ in parts) or none
     return f"({conditions})", tuple(each for _, values in parts for each in values)
 
 
