@@ -13,8 +13,6 @@ from rxagent.tools.rules import check_count, check_seconds
 
 __all__ = ["CallSettings"]
 
-_LEAST_CHARS = 100  # with room for the sentence that says what was cut
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSettings:
@@ -53,7 +51,7 @@ class CallSettings:
                 f"raises takes a tuple of exception types, not {self.raises!r}"
             )
         if (most := self.max_result_chars) is not None:
-            check_count("max_result_chars", most, least=_LEAST_CHARS)
+            check_count("max_result_chars", most, least=1)
 
 
 def _is_error(kind: object) -> bool:

@@ -9,6 +9,12 @@ from rxagent.messages import Text, UserPart
 
 __all__ = ["boundary", "truncate"]
 
+_NOTES = (
+    "\n[truncated: {} of {} characters omitted]",
+    "[truncated: {} of {}]",
+    "[{} cut]",
+    "…",
+)
 _ZERO_WIDTH_JOINER = "\u200d"
 _LONGEST_CLUSTER = 32  # in characters; longer runs of marks are cut where they are
 
@@ -17,25 +23,23 @@ def truncate(parts: Sequence[UserPart], max_chars: int) -> tuple[UserPart, ...]:
     """Cut the texts of ``parts`` to ``max_chars`` in all.
 
     The end is cut, and a last line says how much: ``[truncated: 4998062 of 5000001
-    characters omitted]``.  Pictures and other media are kept.
+    characters omitted]``, in fewer words where there is less room.  Pictures and other
+    media are kept.
 
     Args:
         parts: Whole.
-        max_chars: Longest text of all parts together, in characters, with that line.
+        max_chars: Longest text of all parts together, in characters, with that line; at
+            least 1.
 
     Returns:
         The parts as they are, if they fit.
-
-    Raises:
-        ValueError: If ``max_chars`` has no room for that line.
     """
     total = sum(len(part.text) for part in parts if isinstance(part, Text))
     if total <= max_chars:
         return tuple(parts)
-    room = max_chars - len(_note(total, total))
-    if room < 0:
-        raise ValueError(f"{max_chars} characters have no room to say what was cut")
-    return tuple(_cut(parts, total, room=room))
+    lengths = {form: len(form.format(total, total)) for form in _NOTES}
+    note = next(form for form in _NOTES if lengths[form] <= max_chars)
+    return tuple(_cut(parts, total, note=note, room=max_chars - lengths[note]))
 
 
 def boundary(text: str, at: int) -> int:
@@ -52,7 +56,9 @@ def boundary(text: str, at: int) -> int:
     return at
 
 
-def _cut(parts: Sequence[UserPart], total: int, *, room: int) -> Iterator[UserPart]:
+def _cut(
+    parts: Sequence[UserPart], total: int, *, note: str, room: int
+) -> Iterator[UserPart]:
     kept, cut = 0, False
     for part in parts:
         if not isinstance(part, Text):
@@ -62,12 +68,8 @@ def _cut(parts: Sequence[UserPart], total: int, *, room: int) -> Iterator[UserPa
             text = part.text[: boundary(part.text, room - kept)] if cut else part.text
             kept += len(text)
             if cut:
-                text += _note(total - kept, total)
+                text += note.format(total - kept, total)
             yield part if not cut else Text(text=text)
-
-
-def _note(omitted: int, total: int) -> str:
-    return f"\n[truncated: {omitted} of {total} characters omitted]"
 
 
 def _joined(text: str, at: int) -> bool:

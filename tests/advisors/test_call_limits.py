@@ -307,7 +307,7 @@ def test_remembered_conversations_do_not_count() -> None:
         ({"max_seconds": "5"}, "max_seconds must be more than 0 seconds, .* got '5'"),
         ({"max_seconds": True}, "max_seconds must be more than 0 seconds, .* got True"),
         ({"max_cost": "1", "cost": len}, "max_cost must be more than 0, got '1'"),
-        ({"max_result_chars": "x"}, "max_result_chars must be 100 or more, got 'x'"),
+        ({"max_result_chars": "x"}, "max_result_chars must be 1 or more, got 'x'"),
         ({"on_limit": "rasie"}, "on_limit must be one of"),
         ({"on_environment": "paus"}, "on_environment must be one of"),
         ({"executor": 5}, "executor takes an executor, .* and not 5"),

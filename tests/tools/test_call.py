@@ -253,8 +253,8 @@ def test_an_error_keeps_the_limit_where_it_has_to_say_that_it_is_one(most: int) 
 
 
 def test_a_limit_without_room_for_a_note_is_refused_at_the_call() -> None:
-    with pytest.raises(ValueError, match="max_result_chars must be 100 or more"):
-        answer(calling("book"), book, max_result_chars=99)
+    with pytest.raises(ValueError, match="max_result_chars must be 1 or more"):
+        answer(calling("book"), book, max_result_chars=0)
 
 
 def test_pictures_are_results() -> None:

@@ -136,5 +136,5 @@ def test_futures_takes_an_executor(value: Any) -> None:
 
 
 def test_a_limit_on_results_leaves_room_for_saying_so() -> None:
-    with pytest.raises(ConfigurationError, match="max_result_chars must be 100"):
-        CallSettings(max_result_chars=99)
+    with pytest.raises(ConfigurationError, match="max_result_chars must be 1 "):
+        CallSettings(max_result_chars=0)

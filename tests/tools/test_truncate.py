@@ -40,9 +40,26 @@ def test_what_fits_is_left_alone() -> None:
     assert truncate([], 100) == ()
 
 
-def test_a_limit_without_room_for_the_note_is_refused() -> None:
-    with pytest.raises(ValueError, match="40 characters have no room to say"):
-        cut("x" * 100, 40)
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (60, "xxxxxxxxxxxxxxx\n[truncated: 985 of 1000 characters omitted]"),
+        (40, "xxxxxxxxxxxxxxx[truncated: 985 of 1000]"),
+        (20, "xxxxxxxxxx[990 cut]"),
+        (1, "…"),
+    ],
+)
+def test_where_there_is_less_room_it_says_so_in_fewer_words(
+    limit: int, said: str
+) -> None:
+    assert cut("x" * 1000, limit) == said
+    assert len(said) <= limit
+
+
+@given(size=st.integers(1, 200), limit=st.integers(1, 120))
+def test_no_limit_is_too_small(size: int, limit: int) -> None:
+    text = "x" * size
+    assert len(cut(text, limit)) <= limit or size <= limit
 
 
 def test_the_limit_is_for_all_texts_together_and_media_are_kept() -> None:
