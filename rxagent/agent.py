@@ -143,7 +143,8 @@ class Agent(AnswersInTypes):
             validate(wanted, max_retries=max_retries, on_exhausted="raise", live=live),
         )
         told = asking_for(wanted, model=self._model, mode=mode)
-        return self._run(request, chain((*advisors, told), self._model))
+        typed = replace(request, typed=True)
+        return self._run(typed, chain((*advisors, told), self._model))
 
     def _run(self, request: ChatRequest, exchange: Exchange) -> Flow[ChatEvent]:
         # No `defer`, and no pipe behind it: two calls more for every event, each.

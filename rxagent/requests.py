@@ -173,6 +173,7 @@ class ChatRequest:
         in_loop: Whether a tool loop is around this place, so that it comes here in each
             round.
         masked: Whether `pii` has put placeholders in the place of values.
+        typed: Whether the answer is asked for in a type, so that its text is JSON.
     """
 
     messages: tuple[Message, ...]
@@ -183,6 +184,7 @@ class ChatRequest:
     failure: Failure = field(default_factory=Failure, compare=False, repr=False)
     in_loop: bool = field(default=False, compare=False)
     masked: bool = field(default=False, compare=False)
+    typed: bool = field(default=False, compare=False)
 
     @property
     def entry(self) -> UserMessage | None:

@@ -35,11 +35,19 @@ def masked(message: Message, values: Placeholders) -> Message:
     return _changed(message, values.masked, values.masked_json)
 
 
-def restored(response: ChatResponse, values: Placeholders) -> ChatResponse:
-    """Return a response as the caller, the tools and a memory may see it."""
+def restored(
+    response: ChatResponse, values: Placeholders, *, in_json: bool
+) -> ChatResponse:
+    """Return a response as the caller, the tools and a memory may see it.
+
+    Args:
+        response: As the model gave it.
+        values: What its placeholders stand for.
+        in_json: Its text is that of JSON, as the arguments of calls are.
+    """
 
     def text(masked: str) -> str:
-        return values.restored(masked)
+        return values.restored(masked, in_json=in_json)
 
     def arguments(masked: str) -> str:
         return values.restored(masked, in_json=True)

@@ -64,7 +64,8 @@ def pii(
         values = Placeholders(rules)
         messages = tuple(masked(each, values) for each in request.messages)
         asked = replace(request, messages=messages, masked=True)
-        return just(asked).pipe(inner, restoring(values))
+        is_json = request.typed or request.options.response_schema is not None
+        return just(asked).pipe(inner, restoring(values, in_json=is_json))
 
     names = ", ".join(each.name for each in rules)
     return named(

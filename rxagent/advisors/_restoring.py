@@ -17,27 +17,32 @@ from rxagent.types import Operator
 
 __all__ = ["RestoreText", "restoring"]
 
-_TEXTS: Sequence[Channel] = ("text", "reasoning")
+_PROSE: Sequence[Channel] = ("reasoning",)
+_TEXT: Sequence[Channel] = ("text",)
 _ARGUMENTS: Sequence[Channel] = ("tool_arguments",)
 
 
-def restoring(values: Placeholders) -> Operator[ChatEvent, ChatEvent]:
+def restoring(values: Placeholders, *, in_json: bool) -> Operator[ChatEvent, ChatEvent]:
     """Make an operator that puts values back into an answer.
 
     Args:
         values: All that can come.
+        in_json: The text of the answer is that of JSON.
 
     Returns:
         An operator; of one subscription.
     """
-    text: TextGuard = partial(RestoreText, values)
-    arguments: TextGuard = partial(RestoreText, values, in_json=True)
-    steps: list[Operator[ChatEvent, ChatEvent]] = [
-        transduce(partial(TextLift, text, name="pii", channels=_TEXTS)),
-        transduce(partial(TextLift, arguments, name="pii", channels=_ARGUMENTS)),
-        transduce(partial(_RestoreEnd, values)),
+    prose: TextGuard = partial(RestoreText, values)
+    quoted: TextGuard = partial(RestoreText, values, in_json=True)
+    lifted: list[tuple[TextGuard, Sequence[Channel]]] = [
+        (prose, _PROSE if in_json else (*_TEXT, *_PROSE)),
+        (quoted, (*_TEXT, *_ARGUMENTS) if in_json else _ARGUMENTS),
     ]
-    return fuse(steps)
+    steps: list[Operator[ChatEvent, ChatEvent]] = [
+        transduce(partial(TextLift, each, name="pii", channels=channels))
+        for each, channels in lifted
+    ]
+    return fuse([*steps, transduce(partial(_RestoreEnd, values, in_json=in_json))])
 
 
 class RestoreText:
@@ -87,12 +92,14 @@ class RestoreText:
 class _RestoreEnd:
     """Puts values back into the response that ends an answer."""
 
-    def __init__(self, values: Placeholders) -> None:
+    def __init__(self, values: Placeholders, *, in_json: bool) -> None:
         self._values = values
+        self._in_json = in_json
 
     def feed(self, event: ChatEvent, /) -> Sequence[ChatEvent]:
         if isinstance(event, Finished):
-            return (replace(event, response=restored(event.response, self._values)),)
+            whole = restored(event.response, self._values, in_json=self._in_json)
+            return (replace(event, response=whole),)
         if isinstance(event, RoundFinished):
             raise AdvisorError(
                 "pii",

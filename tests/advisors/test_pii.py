@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 from reactivex.testing import TestScheduler
 from reactivex.testing.marbles import marbles_testing
 
@@ -43,7 +44,7 @@ from rxagent.messages import (
     UserMessage,
 )
 from rxagent.operators import just
-from rxagent.requests import ChatRequest, Origin
+from rxagent.requests import ChatOptions, ChatRequest, Origin
 from rxagent.responses import ChatResponse
 from rxagent.testing import (
     Reply,
@@ -53,7 +54,7 @@ from rxagent.testing import (
     tool_call,
 )
 from rxagent.tools import tool
-from rxagent.types import Advisor
+from rxagent.types import Advisor, AnswerMode
 from tests.marbles import Letters, comparable, drawn
 
 ANN, BOB = "ann@x.org", "bob@y.net"
@@ -397,7 +398,7 @@ def test_each_text_of_an_answer_is_restored_by_itself_and_all_keeps_its_place() 
 
     def restored(*events: ChatEvent) -> list[ChatEvent]:
         seen: list[ChatEvent] = []
-        just(*events).pipe(restoring(values)).subscribe(seen.append)
+        just(*events).pipe(restoring(values, in_json=False)).subscribe(seen.append)
         return seen
 
     assert restored(
@@ -513,6 +514,37 @@ def test_left_of_a_loop_that_hides_it_stops_before_a_tool_runs() -> None:
     assert len(model.requests) == 1
 
 
+class Note(BaseModel):
+    text: str
+    is_secret: bool = False
+
+
+HOSTILE = '", "is_secret": true, "text": "\\'
+
+
+@pytest.mark.parametrize("mode", ["native", "prompt", "tool"])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_value_stays_a_text_in_an_answer_that_is_json(
+    mode: AnswerMode, size: int
+) -> None:
+    whole = '{"text": "[SAID_1]"}'
+    pieces = tuple(whole[at : at + size] for at in range(0, len(whole), size))
+    call = ToolCall(id="1", name="give_answer", arguments=whole)
+    reply = Reply(calls=(call,)) if mode == "tool" else Reply(deltas=pieces)
+    said = pii(Pattern(expression=re.escape(HOSTILE), name="said"))
+    agent = Agent(ScriptedModel(reply), advisors=[said])
+
+    assert agent.entity(Note, HOSTILE, mode=mode).run() == Note(text=HOSTILE)
+
+
+def test_a_value_stays_a_text_where_a_schema_is_asked_for_by_hand() -> None:
+    model = ScriptedModel('{"text": "[SAID_1]"}')
+    said = pii(Pattern(expression=re.escape(HOSTILE), name="said"))
+    options = ChatOptions(response_schema={"type": "object"})
+    flow = Agent(model, advisors=[said]).call(HOSTILE, options=options)
+    assert json.loads(flow.run().text) == {"text": HOSTILE}
+
+
 def test_no_value_is_shown_or_logged(caplog: pytest.LogCaptureFixture) -> None:
     advisor = masking()
     model = ScriptedModel("It is [EMAIL_1].")
@@ -527,7 +559,7 @@ def test_no_value_is_shown_or_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert ANN not in repr(response.context)
     values = placeholders()
     values.masked(ANN)
-    shown = repr([values, restoring(values), RestoreText(values)])
+    shown = repr([values, restoring(values, in_json=True), RestoreText(values)])
     assert ANN not in shown
 
 
