@@ -134,6 +134,41 @@ def test_the_outer_limits_count_the_calls_of_the_outer(limit: int) -> None:
     assert len(ran) == limit
 
 
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize(
+    ("limits", "named"),
+    [
+        ({"max_calls": 3}, "max_calls"),
+        ({"max_calls_per_tool": {"look_up": 2}}, "max_calls_per_tool"),
+    ],
+)
+def test_calls_of_an_inner_agent_count_for_the_limits_of_the_outer(
+    depth: int, limits: dict[str, Any], named: str
+) -> None:
+    @tool
+    def look_up(key: str) -> str:
+        """Look a key up."""
+        return key
+
+    twice = Reply(calls=tuple(tool_call("look_up", key=key) for key in "ab"))
+    inner = Agent(ScriptedModel(twice, "found"), name="expert", tools=[look_up])
+    for _ in range(depth - 1):
+        asks = ScriptedModel(ASK, "asked")
+        inner = Agent(asks, name="expert", tools=[inner.as_tool("expert", "Knows.")])
+    once = Reply(calls=(tool_call("look_up", key="c"),))
+    outer = Agent(
+        ScriptedModel(ASK, once),
+        tools=[inner.as_tool("expert", "Knows."), look_up],
+        advisors=[tool_loop(**limits)],
+    )
+
+    response = outer.call("go").run()
+
+    assert response.finish_reason == "tool_limit"
+    assert response.limit is not None
+    assert response.limit.name == named
+
+
 def test_an_inner_agent_that_did_not_finish_is_a_failure_that_says_so() -> None:
     @tool(needs_approval=True)
     async def pay() -> str:

@@ -119,7 +119,7 @@ class LimitWatch:
         self.repeated: Counter[str] = Counter(paused.repeated if paused else None)
         """Calls of this turn that ran, by tool and arguments."""
         self.called: Counter[str] = Counter(paused.called if paused else None)
-        """Calls of this turn that ran, by the name of their tool."""
+        """Calls of this turn that ran, inner agents' too, by the name of their tool."""
 
     @property
     def deadline(self) -> datetime | None:

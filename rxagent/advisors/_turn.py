@@ -16,6 +16,7 @@ from rxagent.events import (
     RoundFinished,
     TextDelta,
     ToolFinished,
+    ToolProgress,
 )
 from rxagent.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
@@ -117,7 +118,11 @@ class Turn:
         return other
 
     def remember(self, event: ChatEvent) -> None:
-        """Take the result of a call of this round; an inner agent has calls too."""
+        """Take the result of a call of this round; those of an inner agent count."""
+        if isinstance(event, ToolProgress):
+            inner = _innermost(event)
+            if isinstance(inner, ToolFinished) and inner.attempts:
+                self.watch.called[inner.call.name] += 1
         if isinstance(event, ToolFinished) and id(event.call) in self._places:
             self._results[self._places[id(event.call)]] = event
             if event.usage is not None:
@@ -222,6 +227,14 @@ def _told_apart(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
     if len({id(call) for call in calls}) == len(calls):
         return calls
     return tuple(replace(call) for call in calls)
+
+
+def _innermost(event: ToolProgress) -> object:
+    """What the agent that a tool is reports, or one that is a tool of it."""
+    value = event.value
+    while isinstance(value, ToolProgress):
+        value = value.value
+    return value
 
 
 def _free_to_answer(options: ChatOptions) -> ChatOptions:
