@@ -111,7 +111,7 @@ def test_tokens_are_counted_and_overlap() -> None:
     assert cut(split_tokens(4), "weather天气, ok") == ["weather天气", ", ok"]
     of_letters = split_tokens(2, tokens=list[str])
     assert cut(of_letters, "abcde") == ["ab", "cd", "e"]
-    with pytest.raises(DocumentError, match=r"has 4 characters.*tokens have 3"):
+    with pytest.raises(DocumentError, match=r"'d' has 4 characters.*tokens have 3"):
         cut(split_tokens(2, tokens=str.split), "ab c")
 
 
