@@ -134,6 +134,11 @@ class QdrantDocuments:
         lengths: Sequence[int],
     ) -> int:
         if not self._is_there():
+            if not lengths:
+                raise RetrievalError(
+                    "the embedder makes only zeros, and a collection of Qdrant must "
+                    "know how long a vector is"
+                )
             self._make(lengths[0])
         there = self._length()
         for each in lengths:
