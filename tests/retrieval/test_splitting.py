@@ -120,6 +120,11 @@ def test_the_tokens_of_a_text_are_the_text(text: str) -> None:
     assert "".join(word_tokens(text)) == text
 
 
+def test_a_line_of_inline_code_opens_no_block() -> None:
+    chunks = split_headings()(Document(id="d", text="```a``` is code\n# A\nb\n"))
+    assert [each.text for each in chunks] == ["```a``` is code\n", "# A\nb\n"]
+
+
 def test_markdown_is_cut_at_its_headings() -> None:
     text = (
         "intro\n# A #\ntext\n## B\n```sh\n# no heading\n```\n#hash\n"
