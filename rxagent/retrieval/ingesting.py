@@ -144,7 +144,12 @@ class _Work:
     ) -> Iterator[Document]:
         for document in documents:
             metadata = {**document.metadata, "collection": collection}
-            yield from split(replace(document, metadata=metadata))
+            for part in split(replace(document, metadata=metadata)):
+                if part.metadata.get("collection") == collection:
+                    yield part
+                else:  # it would never be found again, to be kept or deleted
+                    known = {**part.metadata, "collection": collection}
+                    yield replace(part, metadata=known)
             self._far = replace(self._far, documents=self._far.documents + 1)
 
     def _batch(self) -> list[Document]:

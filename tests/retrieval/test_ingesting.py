@@ -212,3 +212,14 @@ def test_a_reader_of_no_suffix_is_refused(name: str, tmp_path: Path) -> None:
 def test_files_without_a_suffix_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "README").write_text("a", encoding="utf-8")
     assert [each.text for each in read_folder(tmp_path, {"": read_text})] == ["a"]
+
+
+def test_a_splitter_need_not_keep_what_is_known_of_the_whole() -> None:
+    def lines(document: Document) -> tuple[Document, ...]:
+        return tuple(Document(id=each, text=each) for each in document.text.split("/"))
+
+    index = MemoryDocuments()
+    run(ingest([Document(id="x", text="a/b")], index, split=lines))
+    done = run(ingest([Document(id="x", text="b/c")], index, split=lines))
+    assert done == Ingested(documents=1, added=1, kept=1, deleted=1)
+    assert texts(index) == {"b", "c"}
