@@ -65,6 +65,12 @@ def test_the_first_document_may_be_blank(index: QdrantDocuments) -> None:
     assert run(index.search(Query(text="a"))) == ()
 
 
+def test_an_id_that_is_named_twice_is_deleted_once(index: QdrantDocuments) -> None:
+    run(index.add([Document(id=each, text=each) for each in "abc"]))
+    assert run(index.delete(["a", "a", "b", "none"])) == 2
+    assert run(index.ids(EVERYTHING)) == ("c",)
+
+
 def test_an_embedder_of_zeros_cannot_begin_a_collection(client: QdrantClient) -> None:
     index = QdrantDocuments(client, "tests", lambda each: just(((0.0,),) * len(each)))
     with pytest.raises(RetrievalError, match="only zeros"):

@@ -105,7 +105,7 @@ class QdrantDocuments:
             if not self._is_there():
                 return 0
             found = wanted if isinstance(wanted, tuple) else [*self._named(wanted)]
-            points = [_point(each) for each in found]
+            points = [*{_point(each): None for each in found}]  # each counts once
             if not points:
                 return 0
             there = self._client.retrieve(self._collection, points, with_payload=False)
