@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import hypot
+from math import hypot, isfinite
 from typing import TypeAlias
 
 from reactivex import Observable
@@ -29,13 +29,19 @@ def unit_vectors(
 
     Returns:
         Emits for each text its vector, of length one; ``None`` for a text that is blank
-        or whose vector is nothing but zeros.
+        or whose vector is nothing but zeros.  An embedder that makes anything else than
+        one vector of finite numbers for each text is a `RetrievalError`.
     """
     said = [text for text in texts if text.strip()]
     if not said:
         return just((None,) * len(texts))
 
-    def spread(vectors: tuple[Vector, ...]) -> tuple[Vector | None, ...]:
+    def spread(made: list[tuple[Vector, ...]]) -> tuple[Vector | None, ...]:
+        if len(made) != 1:  # with none, nothing would be kept and nobody told
+            raise RetrievalError(
+                f"the embedder emitted {len(made)} times; it must emit all vectors once"
+            )
+        [vectors] = made
         if len(vectors) != len(said):
             raise RetrievalError(
                 f"the embedder made {len(vectors)} vectors of {len(said)} texts; it "
@@ -44,7 +50,11 @@ def unit_vectors(
         left = iter(vectors)
         return tuple(_unit(next(left)) if text.strip() else None for text in texts)
 
-    return embedder(said).pipe(ops.map(spread))
+    made: object = embedder(said)
+    if not isinstance(made, Observable):
+        kind = type(made).__name__
+        raise RetrievalError(f"the embedder returned a {kind}, not an Observable")
+    return made.pipe(ops.to_list(), ops.map(spread))
 
 
 def check_length(found: int, wanted: int) -> None:
@@ -62,4 +72,8 @@ def check_length(found: int, wanted: int) -> None:
 
 def _unit(vector: Vector) -> Vector | None:
     length = hypot(*vector)
+    if not isfinite(length):
+        raise RetrievalError(
+            "the embedder made a vector with a number that is not finite, or too large"
+        )
     return tuple(each / length for each in vector) if length else None

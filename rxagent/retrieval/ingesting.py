@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import count
 
 import reactivex
 from reactivex import Observable, abc
 from reactivex import operators as ops
 
+from rxagent.errors import RequestError
 from rxagent.operators import concat_each, expand_rounds, just
 from rxagent.retrieval.document import Document
 from rxagent.retrieval.filters import Field
@@ -57,7 +59,8 @@ def ingest(
 
     Args:
         documents: All of the collection.  They are read one by one, in a thread, as the
-            index takes them; what can be iterated once can be ingested once.
+            index takes them.  A generator can be ingested once: to go on after an
+            error, or to retry, pass what can be iterated anew.
         index: Its chunks have the field ``collection``.
         split: Makes the chunks, such as `split_sentences`.  By default a document is
             one chunk.  An id must tell what is in its chunk.
@@ -66,15 +69,23 @@ def ingest(
 
     Returns:
         Cold.  Emits how far it is.  If a document cannot be read, or a chunk not be
-        written, that is the error, and nothing is deleted.  Disposing stops it before
-        the next batch.
+        written, that is the error, and nothing is deleted; a `RequestError` if it is
+        subscribed again, and ``documents`` could be iterated only once.  Disposing
+        stops it before the next batch.
 
     Raises:
         ConfigurationError: If ``batch_size`` is less than 1.
     """
     check_count("batch_size", batch_size, least=1)
+    runs = count()
 
     def start(_: abc.SchedulerBase) -> Observable[Ingested]:
+        # What is left of it would stand for all, and the rest be deleted.
+        if isinstance(documents, Iterator) and next(runs):
+            raise RequestError(
+                "these documents can be read only once, and were; pass a list, or "
+                "what can be iterated anew, such as read_folder"
+            )
         work = _Work(documents, index, split or _whole, collection, batch_size)
         known = index.ids(Field("collection") == collection)
         return known.pipe(
@@ -133,7 +144,12 @@ class _Work:
     ) -> Iterator[Document]:
         for document in documents:
             metadata = {**document.metadata, "collection": collection}
-            yield from split(replace(document, metadata=metadata))
+            for part in split(replace(document, metadata=metadata)):
+                if part.metadata.get("collection") == collection:
+                    yield part
+                else:  # it would never be found again, to be kept or deleted
+                    known = {**part.metadata, "collection": collection}
+                    yield replace(part, metadata=known)
             self._far = replace(self._far, documents=self._far.documents + 1)
 
     def _batch(self) -> list[Document]:

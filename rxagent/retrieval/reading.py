@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from rxagent.errors import DocumentError
+from rxagent.errors import ConfigurationError, DocumentError
 from rxagent.retrieval.document import Document
 
 __all__ = ["Reader", "read_folder", "read_text"]
@@ -51,10 +51,17 @@ def read_folder(
         anew each time.  Their ids are relative to the folder, so that it can be moved.
 
     Raises:
+        ConfigurationError: If the name of a reader is no suffix of a file.
         DocumentError: While they are read, if the folder is not there, or what a reader
             raises.
     """
     chosen = readers or {".txt": read_text, ".md": read_text}
+    for name in chosen:
+        if name != Path(f"name{name}").suffix:  # no file has it
+            raise ConfigurationError(
+                f"a reader is named by the last suffix of its files, such as '.md', "
+                f"got {name!r}"
+            )
     return _Folder(Path(folder), {name.lower(): each for name, each in chosen.items()})
 
 

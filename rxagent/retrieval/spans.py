@@ -19,7 +19,7 @@ Span: TypeAlias = tuple[int, int]
 """Where a piece starts, and where it ends; in characters, or in other pieces."""
 
 _SPACE = re.compile(r"\s+")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")  # "```a```" is inline
 _JOINERS = "\u200c\u200d"
 
 

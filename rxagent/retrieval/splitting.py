@@ -180,7 +180,10 @@ class _Split:
     def __call__(self, document: Document) -> tuple[Document, ...]:
         """The chunks of ``document``."""
         spans = self.spans(document.text, size=self.size, overlap=self.overlap)
-        return tuple(chunk(document, start=start, end=end) for start, end in spans)
+        try:
+            return tuple(chunk(document, start=start, end=end) for start, end in spans)
+        except DocumentError as error:  # of the spans, which know only the text
+            raise DocumentError(document.id, error.problem) from None
 
     def __repr__(self) -> str:
         return f"{self.name}({self.size}, overlap={self.overlap})"

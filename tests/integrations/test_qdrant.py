@@ -10,6 +10,7 @@ from qdrant_client import QdrantClient, models
 from rxagent.errors import ConfigurationError, RetrievalError
 from rxagent.integrations.qdrant import QdrantDocuments
 from rxagent.memory import LexicalEmbedder
+from rxagent.operators import just
 from rxagent.retrieval import Document, Field, Filter, Metadata, Query, ingest
 from rxagent.runtime import run
 from rxagent.testing import assert_index_contract
@@ -62,6 +63,18 @@ def test_the_first_document_may_be_blank(index: QdrantDocuments) -> None:
     assert run(index.add([Document(id="a", text=" ")])) == 1
     assert run(index.ids(EVERYTHING)) == ("a",)
     assert run(index.search(Query(text="a"))) == ()
+
+
+def test_an_id_that_is_named_twice_is_deleted_once(index: QdrantDocuments) -> None:
+    run(index.add([Document(id=each, text=each) for each in "abc"]))
+    assert run(index.delete(["a", "a", "b", "none"])) == 2
+    assert run(index.ids(EVERYTHING)) == ("c",)
+
+
+def test_an_embedder_of_zeros_cannot_begin_a_collection(client: QdrantClient) -> None:
+    index = QdrantDocuments(client, "tests", lambda each: just(((0.0,),) * len(each)))
+    with pytest.raises(RetrievalError, match="only zeros"):
+        run(index.add([Document(id="a", text="one")]))
 
 
 def test_another_embedder_and_another_ones_collection_are_refused(

@@ -26,6 +26,14 @@ from rxagent.retrieval import Document, read_folder, split_headings
         ("just text", "just text"),
         ("", ""),
         (b"caf\xc3\xa9", "café"),
+        (b"<meta charset=iso-8859-1>caf\xe9 \x93x\x94", "café \u201cx\u201d"),
+        (b"<meta content='text/html; charset=Shift_JIS'>\x93\xfa", "日"),
+        (b"<meta charset='utf-16'>caf\xc3\xa9", "café"),
+        (b"<meta charset='no-such'>caf\xc3\xa9", "café"),
+        (b"<meta charset='base64'>caf\xc3\xa9", "café"),
+        ("\ufeffcafé".encode(), "café"),
+        ("\ufeffcafé".encode("utf-16-le"), "café"),
+        ("\ufeffcafé".encode("utf-16-be"), "café"),
         ("<div>" * 3_000 + "deep", "deep"),
         ("<!-- no --><h3>x</h3>", "### x"),
     ],
@@ -36,7 +44,7 @@ def test_a_page_is_the_text_that_it_shows(page: str | bytes, text: str) -> None:
 
 def test_a_page_is_a_document_with_its_title(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text("<title> T </title><h1>A</h1>x<h2>B</h2>y")
-    (tmp_path / "b.html").write_text("z")
+    (tmp_path / "b.html").write_text("z<svg><title>icon</title></svg>")
     documents = list(read_folder(tmp_path, {".html": read_html}))
     assert documents == [
         Document(id="a.html", text="# A\nx\n## B\ny", metadata={"title": "T"}),
@@ -96,3 +104,19 @@ def test_what_is_no_pdf_file_says_so(tmp_path: Path) -> None:
         list(read_pdf(tmp_path / "a.pdf"))
     with pytest.raises(DocumentError, match="cannot be read"):
         list(read_pdf(tmp_path / "no.pdf"))
+
+
+@pytest.mark.parametrize(
+    ("whole", "broken"),
+    [
+        (b"/F 12 Tf", b"<<>> 12 Tf"),
+        (b"<< /Length", b"<< /Filter <<>> /Length"),
+        (b"<< /Size", b"<< /Encrypt << /Filter /Other >> /Size"),
+    ],
+)
+def test_a_damaged_or_encrypted_pdf_file_says_so(
+    whole: bytes, broken: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "a.pdf").write_bytes(pdf("Only page").replace(whole, broken))
+    with pytest.raises(DocumentError, match=r"a\.pdf' cannot be read"):
+        list(read_pdf(tmp_path / "a.pdf"))

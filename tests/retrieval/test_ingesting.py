@@ -8,7 +8,12 @@ import pytest
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.errors import ConfigurationError, DocumentError, RetrievalError
+from rxagent.errors import (
+    ConfigurationError,
+    DocumentError,
+    RequestError,
+    RetrievalError,
+)
 from rxagent.memory import LexicalEmbedder
 from rxagent.retrieval import (
     Document,
@@ -19,6 +24,7 @@ from rxagent.retrieval import (
     SqliteDocuments,
     ingest,
     read_folder,
+    read_text,
     split_sentences,
 )
 from rxagent.runtime import block, run
@@ -179,3 +185,41 @@ def test_what_is_no_text_and_what_is_no_folder_says_so(tmp_path: Path) -> None:
         list(read_folder(tmp_path))
     with pytest.raises(DocumentError, match="is no folder"):
         list(read_folder(tmp_path / "no"))
+
+
+def test_a_generator_that_was_read_already_deletes_nothing() -> None:
+    """A retry would find it empty, as if all documents had vanished."""
+    index = MemoryDocuments()
+    run(ingest([Document(id="z", text="old")], index))
+    source = ingest(breaking(BOOKS, 1), index, batch_size=1)
+    with pytest.raises(RequestError, match="read only once"):
+        run(source.pipe(ops.retry(2)))
+    assert "old" in texts(index)
+    again = ingest(iter(BOOKS), index)
+    run(again)
+    with pytest.raises(RequestError, match="pass a list"):
+        run(again)
+    assert len(run(index.ids(EVERYTHING))) == 3
+
+
+@pytest.mark.parametrize("name", ["md", ".tar.gz", "*.md"])
+def test_a_reader_of_no_suffix_is_refused(name: str, tmp_path: Path) -> None:
+    """It would read nothing, and a whole collection would be deleted."""
+    with pytest.raises(ConfigurationError, match=r"such as '\.md'"):
+        read_folder(tmp_path, {name: read_text})
+
+
+def test_files_without_a_suffix_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "README").write_text("a", encoding="utf-8")
+    assert [each.text for each in read_folder(tmp_path, {"": read_text})] == ["a"]
+
+
+def test_a_splitter_need_not_keep_what_is_known_of_the_whole() -> None:
+    def lines(document: Document) -> tuple[Document, ...]:
+        return tuple(Document(id=each, text=each) for each in document.text.split("/"))
+
+    index = MemoryDocuments()
+    run(ingest([Document(id="x", text="a/b")], index, split=lines))
+    done = run(ingest([Document(id="x", text="b/c")], index, split=lines))
+    assert done == Ingested(documents=1, added=1, kept=1, deleted=1)
+    assert texts(index) == {"b", "c"}

@@ -111,13 +111,18 @@ def test_tokens_are_counted_and_overlap() -> None:
     assert cut(split_tokens(4), "weather天气, ok") == ["weather天气", ", ok"]
     of_letters = split_tokens(2, tokens=list[str])
     assert cut(of_letters, "abcde") == ["ab", "cd", "e"]
-    with pytest.raises(DocumentError, match=r"has 4 characters.*tokens have 3"):
+    with pytest.raises(DocumentError, match=r"'d' has 4 characters.*tokens have 3"):
         cut(split_tokens(2, tokens=str.split), "ab c")
 
 
 @given(TEXTS)
 def test_the_tokens_of_a_text_are_the_text(text: str) -> None:
     assert "".join(word_tokens(text)) == text
+
+
+def test_a_line_of_inline_code_opens_no_block() -> None:
+    chunks = split_headings()(Document(id="d", text="```a``` is code\n# A\nb\n"))
+    assert [each.text for each in chunks] == ["```a``` is code\n", "# A\nb\n"]
 
 
 def test_markdown_is_cut_at_its_headings() -> None:

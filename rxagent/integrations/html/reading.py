@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -22,6 +23,9 @@ _INLINE_TAGS = (
 _INLINE = frozenset(_INLINE_TAGS.split())
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _SPACE = re.compile(r"[^\S\n]+")
+_CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w:.-]+)""", re.IGNORECASE)
+_CHARSET_WITHIN = 1_024  # bytes
+_MARKS = {BOM_UTF8: "utf-8-sig", BOM_UTF16_LE: "utf-16", BOM_UTF16_BE: "utf-16"}
 _LINES = re.compile(r" ?\n[ \n]*")
 
 
@@ -29,17 +33,17 @@ def html_text(page: str | bytes) -> str:
     """The text that a page shows.
 
     Args:
-        page: HTML, well-formed or not.
+        page: HTML, well-formed or not.  Bytes are in the encoding that their mark of
+            byte order or a ``<meta>`` names, or else in UTF-8.
 
     Returns:
         A line for each block; a heading starts with ``#``, an item of a list with
         ``-``.  Scripts, styles and what is in the head are left out.
+
+    Source: the HTML standard, "Determining the character encoding"; as it asks, Latin-1
+    and ASCII are read as Windows-1252.
     """
-    tree = LexborHTMLParser(page)
-    if tree.root is None:
-        return ""
-    text = "".join(_pieces(tree.root)).replace("\0", "")
-    return _LINES.sub("\n", _SPACE.sub(" ", text)).strip()
+    return _shown(_parsed(page))
 
 
 def read_html(path: Path) -> Iterable[Document]:
@@ -58,10 +62,38 @@ def read_html(path: Path) -> Iterable[Document]:
         page = path.read_bytes()
     except OSError as error:
         raise DocumentError(str(path), f"cannot be read: {error}") from error
-    title = LexborHTMLParser(page).css_first("title")
+    tree = _parsed(page)
+    title = tree.css_first("head title")  # a picture may have one, too
     named = title.text().strip() if title is not None else ""
     metadata = {"title": named} if named else {}
-    return (Document(id=str(path), text=html_text(page), metadata=metadata),)
+    return (Document(id=str(path), text=_shown(tree), metadata=metadata),)
+
+
+def _parsed(page: str | bytes) -> LexborHTMLParser:
+    return LexborHTMLParser(page if isinstance(page, str) else _decoded(page))
+
+
+def _decoded(page: bytes) -> str:
+    for mark, encoding in _MARKS.items():
+        if page.startswith(mark):
+            return page.decode(encoding, "replace")
+    named = _CHARSET.search(page[:_CHARSET_WITHIN])
+    encoding = named[1].decode().lower() if named else "utf-8"
+    if encoding in ("iso-8859-1", "latin1", "us-ascii", "ascii"):
+        encoding = "windows-1252"
+    if encoding.startswith("utf-16"):  # then nobody could have read the name
+        encoding = "utf-8"
+    try:
+        return page.decode(encoding, "replace")
+    except (LookupError, UnicodeError):  # it is no encoding of text
+        return page.decode("utf-8", "replace")
+
+
+def _shown(tree: LexborHTMLParser) -> str:
+    if tree.root is None:
+        return ""
+    text = "".join(_pieces(tree.root)).replace("\0", "")
+    return _LINES.sub("\n", _SPACE.sub(" ", text)).strip()
 
 
 def _pieces(root: LexborNode) -> Iterator[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pypdf import PdfReader
-from pypdf.errors import PyPdfError
 
 from rxagent.errors import DocumentError
 from rxagent.retrieval import Document
@@ -26,7 +25,8 @@ def read_pdf(path: Path) -> Iterable[Document]:
         only a picture of text is not read.
 
     Raises:
-        DocumentError: While it is read, if it is no PDF file, or an encrypted one.
+        DocumentError: While it is read, if it is no PDF file, a damaged or an encrypted
+            one.
     """
     return _pages(path)
 
@@ -42,7 +42,9 @@ def _pages(path: Path) -> Iterator[Document]:
                         text=text,
                         metadata={"source": path.name, "page": number},
                     )
-    except (OSError, PyPdfError) as error:
+    except DocumentError:
+        raise
+    except Exception as error:
         problem = str(error) or type(error).__name__
         raise DocumentError(str(path), f"cannot be read: {problem}") from error
 

@@ -160,8 +160,9 @@ class PostgresDocuments:
         vectors: Sequence[Vector | None],
     ) -> int:
         lengths = [len(each) for each in vectors if each is not None]
+        there = self._length(connection) if lengths else None
         for each in lengths:
-            check_length(each, self._length(connection) or lengths[0])
+            check_length(each, there or lengths[0])
         statement = self._sql(
             "INSERT INTO {table} (id, text, metadata, embedding) "
             "VALUES (%s, %s, %s::jsonb, %s::text::vector) "

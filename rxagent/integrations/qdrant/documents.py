@@ -105,7 +105,7 @@ class QdrantDocuments:
             if not self._is_there():
                 return 0
             found = wanted if isinstance(wanted, tuple) else [*self._named(wanted)]
-            points = [_point(each) for each in found]
+            points = [*{_point(each): None for each in found}]  # each counts once
             if not points:
                 return 0
             there = self._client.retrieve(self._collection, points, with_payload=False)
@@ -134,6 +134,11 @@ class QdrantDocuments:
         lengths: Sequence[int],
     ) -> int:
         if not self._is_there():
+            if not lengths:
+                raise RetrievalError(
+                    "the embedder makes only zeros, and a collection of Qdrant must "
+                    "know how long a vector is"
+                )
             self._make(lengths[0])
         there = self._length()
         for each in lengths:
