@@ -361,7 +361,7 @@ def assert_paired(messages: Sequence[Message]) -> None:
 
 @pytest.mark.parametrize(
     ("option", "value", "least"),
-    [("max_rounds", 0, 1), ("max_calls", 0, 1), ("max_result_chars", 99, 100)],
+    [("max_rounds", 0, 1), ("max_calls", 0, 1), ("max_result_chars", 0, 1)],
 )
 def test_a_limit_too_low_is_refused_when_built(
     option: str, value: int, least: int
