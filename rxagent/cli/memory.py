@@ -6,16 +6,15 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias
 
 from rxagent.cli.memory_option import add_memory_argument, store_at
 from rxagent.cli.message_lines import message_lines
+from rxagent.cli.read_lines import read_lines
 from rxagent.cli.visible import visible
 from rxagent.errors import (
-    ConfigurationError,
     ConflictError,
-    RequestError,
     StoreError,
 )
 from rxagent.memory import (
@@ -39,6 +38,8 @@ What is asked for goes to stdout, everything else to stderr.
 _Act: TypeAlias = Callable[[ConversationStore, argparse.Namespace], int]
 
 _NO_ASCII = re.compile(r"[^\x20-\x7e]+")
+
+_NO_LINES = "no lines; write, for example: rxagent memory import --memory FILE LINES"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -108,7 +109,8 @@ def _export(store: ConversationStore, _: argparse.Namespace) -> int:
 
 
 def _import(store: ConversationStore, arguments: argparse.Namespace) -> int:
-    stored = import_lines(store, _lines(arguments.lines), overwrite=arguments.overwrite)
+    lines = read_lines(arguments.lines, otherwise=_NO_LINES)
+    stored = import_lines(store, lines, overwrite=arguments.overwrite)
     try:
         for conversation in block(stored):
             count = len(conversation.messages)
@@ -129,23 +131,6 @@ def _delete(store: ConversationStore, arguments: argparse.Namespace) -> int:
     if missing:
         raise _missing(", ".join(missing))
     return 0
-
-
-def _lines(path: str | None) -> Iterator[bytes]:
-    if path is not None and path != "-":
-        try:
-            with open(path, "rb") as file:
-                yield from file
-        except OSError as error:
-            raise ConfigurationError(f"cannot read {path}: {error.strerror}") from None
-        return
-    # Python sets a closed stream to None, which typeshed does not say.
-    stdin = sys.stdin or None
-    if stdin is None or (path is None and stdin.isatty()):
-        raise RequestError(
-            "no lines; write, for example: rxagent memory import --memory FILE LINES"
-        )
-    yield from stdin.buffer
 
 
 def _missing(conversation_id: str) -> StoreError:

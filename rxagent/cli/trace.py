@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 
 from rxagent.cli.event_marks import Mark, mark_of
 from rxagent.cli.json_line import json_line
+from rxagent.cli.read_lines import read_lines
 from rxagent.cli.turn_marble import TurnMarble
-from rxagent.errors import ConfigurationError, RecordingError, RequestError
+from rxagent.errors import RecordingError
 from rxagent.events import ChatEvent
 
 __all__ = ["DESCRIPTION", "HELP", "add_arguments", "mark_of_event", "page_width", "run"]
@@ -24,6 +25,8 @@ Events carry no time, so a column is a place in their order.
 """
 
 _LEAST_WIDTH = 40
+
+_NO_EVENTS = 'no events; write, for example: rxagent ask --json "Why?" | rxagent trace'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             draw(run_id)
 
     try:
-        for mark in _marks(_lines(arguments.file)):
+        for mark in _marks(read_lines(arguments.file, otherwise=_NO_EVENTS)):
             open_turns.setdefault(mark.run_id, TurnMarble()).add(mark)
             if mark.ending is not None:
                 draw(mark.run_id)
@@ -103,23 +106,6 @@ def _marks(lines: Iterable[bytes]) -> Iterator[Mark]:
         except ValueError as error:
             raise RecordingError(number, str(error)) from None
         yield mark
-
-
-def _lines(path: str | None) -> Iterator[bytes]:
-    if path is not None and path != "-":
-        try:
-            with open(path, "rb") as file:
-                yield from file
-        except OSError as error:
-            raise ConfigurationError(f"cannot read {path}: {error.strerror}") from None
-        return
-    # Python sets a closed stream to None, which typeshed does not say.
-    stdin = sys.stdin or None
-    if stdin is None or (path is None and stdin.isatty()):
-        raise RequestError(
-            'no events; write, for example: rxagent ask --json "Why?" | rxagent trace'
-        )
-    yield from stdin.buffer
 
 
 def _width(text: str) -> int:
