@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,14 @@ def make_environment(name: str, *more: str) -> None:
     subprocess.run(command, check=True)
 
 
-def measure(suites: str, rounds: int, out: Path) -> dict[str, Any]:
-    names = ",".join([FLOOR, OURS, FAST, *PEERS])
-    command = [sys.executable, "bench.py", "run", "--peers", names, "--suites", suites]
+EVERYONE = (FLOOR, OURS, FAST, *PEERS)
+
+
+def measure(
+    suites: str, rounds: int, out: Path, *, peers: Sequence[str] = EVERYONE
+) -> dict[str, Any]:
+    command = [sys.executable, "bench.py", "run", "--suites", suites]
+    command += ["--peers", ",".join(peers)]
     command += ["--rounds", str(rounds), "--out", str(out), "--envs", str(ENVS)]
     subprocess.run(command, cwd=SIDE, check=True)
     return json.loads(out.read_text())["suites"]
@@ -128,9 +134,8 @@ def main() -> None:
         rounds = 3 if arguments.quick else arguments.rounds
         measured = measure(suites, rounds, out)
     # The floor's environment has httpx as `pip install httpx` gives it.
-    peers = [FLOOR, OURS, FAST, *PEERS]
-    columns = {peer: figures(measured, peer) for peer in peers}
-    shown = [p for p in peers if any(v is not None for v in columns[p].values())]
+    columns = {peer: figures(measured, peer) for peer in EVERYONE}
+    shown = [p for p in EVERYONE if any(v is not None for v in columns[p].values())]
     print(f"{'':44}{'goal':>6}{'fast':>6}" + "".join(f"{p[:12]:>14}" for p in shown))
     for key, label, goal, fast in ROWS:
         cells = [columns[peer][key] for peer in shown]

@@ -1,13 +1,13 @@
 """What a redacted stream costs, and what leaks: ours beside the other ways.
 
-    python bench/redaction.py [--rounds N] [--floor US]
+    python bench/redaction.py [--rounds N]
 
 10,000 pieces, cut at random borders, with API keys, e-mail addresses and keys of 398
 characters in them; and as many pieces of prose in which nothing matches.  "leaked" is
 how many secrets the reader of the stream can see, whole or six characters in a row.
 Microseconds of CPU a piece, the least of the rounds, and the share of what a chunk
-costs by hand, without a guard (`figures.py` measures it).  LangChain's streaming guard
-is asked if `langchain` is installed beside us.
+costs by hand, without a guard, which is measured first as `figures.py` does.
+LangChain's streaming guard is asked if `langchain` is installed beside us.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import importlib
 import random
 import re
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -30,13 +31,24 @@ from rxagent.guards import TextGuard, guard, patterns, redact
 from rxagent.operators import just, transduce
 from rxagent.requests import ChatRequest
 
-sys.path.insert(0, str(Path(__file__).parent / "side_by_side"))
+sys.path[:0] = [str(Path(__file__).parent / name) for name in ("", "side_by_side")]
 
+figures: Any = importlib.import_module("figures")
 workload: Any = importlib.import_module("workload")
 
 PIECES = 10_000
 REDACTED: str = workload.REDACTED
 Way = Callable[[Sequence[str]], str]
+
+
+def chunk_by_hand(rounds: int) -> float:
+    """Microseconds of CPU that a chunk costs in the loop by hand."""
+    figures.make_environment("floor")
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "floor.json"
+        measured = figures.measure("stream", rounds, out, peers=[figures.FLOOR])
+    took: list[float] = measured["stream"]["10000"][figures.FLOOR]["cpu"]
+    return min(took) / PIECES * 1e6
 
 
 def each_piece(pattern: str) -> Way:
@@ -168,7 +180,7 @@ def secrets(rounds: int, floor_us: float) -> None:
             )
         more = took["rxagent, guard(redact(...))"] - took["no guard"]
         share = more / floor_us
-        print(f"ours adds {more:.2f} µs: {share:.1%} of a chunk of {floor_us:g} µs")
+        print(f"ours adds {more:.2f} µs: {share:.1%} of a chunk of {floor_us:.1f} µs")
 
 
 def prose() -> list[str]:
@@ -204,10 +216,11 @@ def ordinary(rounds: int, floor_us: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--floor", type=float, default=25, help="µs of a chunk by hand")
+    parser.add_argument("--floor", type=float, help="µs of a chunk by hand, if known")
     asked = parser.parse_args()
-    secrets(asked.rounds, asked.floor)
-    ordinary(asked.rounds, asked.floor)
+    floor_us = asked.floor or chunk_by_hand(asked.rounds)
+    secrets(asked.rounds, floor_us)
+    ordinary(asked.rounds, floor_us)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Protocol, cast
 
 from rxagent.errors import ConfigurationError
 from rxagent.guards._expression import followed
+from rxagent.guards._head import Head
 from rxagent.guards._match import Match
 
 __all__ = ["Compiled", "Engine", "Found"]
@@ -87,7 +88,16 @@ class Compiled:
             a text that goes on; or if the package is not there.
     """
 
-    __slots__ = ("is_tame", "look_back", "open", "start", "touches", "whole")
+    __slots__ = (
+        "head",
+        "is_tame",
+        "look_back",
+        "open",
+        "sees_one",
+        "start",
+        "touches",
+        "whole",
+    )
 
     whole: Engine
     """Finds matches in a text that is complete."""
@@ -105,6 +115,10 @@ class Compiled:
     """Characters before a match that decide on it, at most."""
     is_tame: bool
     """It cannot match one text in very many ways."""
+    sees_one: bool
+    """Of the text before a match, at most one character decides on it."""
+    head: Head | None
+    """The run of characters with which it starts, if it does."""
 
     def __init__(self, expression: str, *, name: str) -> None:
         regex = _package()
@@ -128,12 +142,19 @@ class Compiled:
         )
         self.look_back = way.look_back
         self.is_tame = way.is_tame
+        self.sees_one = way.sees_one
+        self.head = way.head
         self.open = regex.compile(way.expression, flags)
         lead = way.without_lead
         self.start = None if lead is None else regex.compile(lead, flags)
         # A comment at the end of a verbose expression would hide what follows it.
         end = "\n" if flags & regex.VERBOSE else ""
         self.touches = regex.compile(f"(?>{way.expression}{end})(?!)", flags)
+
+    def members(self, expression: str) -> str:
+        """The characters of ASCII that a part of the expression matches."""
+        engine = _package().compile(expression, self.whole.flags)
+        return "".join(char for char in map(chr, range(128)) if engine.match(char))
 
 
 def _package() -> _Regex:

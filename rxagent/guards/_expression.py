@@ -14,6 +14,7 @@ from sys import maxsize
 from typing import NamedTuple
 
 from rxagent.errors import ConfigurationError
+from rxagent.guards._head import Head, head_of, sees_one
 
 __all__ = ["Way", "followed"]
 
@@ -61,12 +62,16 @@ class Way(NamedTuple):
         look_back: Characters before a match that decide on it, at most.
         without_lead: The same without what it asks at its start about the text before;
             so it can start wherever the expression can.  ``None``: there is no saying.
+        sees_one: Of the text before it asks about one character at most.
+        head: The run of characters with which it starts, if it does.
         is_tame: It repeats no group, so it cannot match one text in very many ways.
     """
 
     expression: str
     look_back: int
     without_lead: str | None
+    sees_one: bool
+    head: Head | None
     is_tame: bool
 
 
@@ -97,13 +102,18 @@ def followed(
             raise ConfigurationError(f"{name} has {what}; a stream cannot follow that")
     lead = _length_of_lead(tokens)
     reader = _Reader(tokens, lead)
-    flags = [token.text for token in tokens[:lead] if token.kind == "flags"]
+    flags = "".join(token.text for token in tokens[:lead] if token.kind == "flags")
     has_groups = any(token.kind in ("open", "if") for token in tokens[:lead])
     is_clear = not (has_groups or reader.is_unclear)  # else their numbers would change
+    is_seen = is_clear and sees_one(_joined(tokens[:lead]))
+    is_plain = is_seen and not reader.has_ways
+    width = 1 if is_seen else reader.width
     return Way(
         expression="".join(reader.out),
-        look_back=maxsize if reader.is_endless else reader.width,
-        without_lead="".join(flags + reader.out[lead:]) if is_clear else None,
+        look_back=maxsize if reader.is_endless else width,
+        without_lead=flags + "".join(reader.out[lead:]) if is_clear else None,
+        sees_one=is_seen,
+        head=head_of(_joined(tokens[lead:])) if is_plain else None,
         is_tame=reader.is_tame,
     )
 
@@ -135,6 +145,7 @@ class _Reader:
         self.is_endless = False  # it looks back at any number of characters
         self.is_unclear = False  # it looks back behind its lead
         self.is_tame = True
+        self.has_ways = False  # one of several expressions may match
         self._groups: list[tuple[int, bool]] = []  # where each starts; if it looks back
         kinds = [token.kind for token in tokens if token.kind != "comment"]
         follows = iter([*kinds[1:], "end"])
@@ -159,6 +170,8 @@ class _Reader:
 
     def _written(self, token: _Token, is_lead: bool, is_repeated: bool) -> str:
         text = token.text
+        if text == "|" and not self._groups:
+            self.has_ways = True
         if token.opens:
             self._groups.append((len(self.out), token.is_behind))
         elif token.kind == "close":
@@ -176,6 +189,10 @@ class _Reader:
             # Behind is read from right to left, so there it stands on both sides.
             return f"{peek}{text}{peek}" if self._is_behind else f"{peek}{text}"
         return text
+
+
+def _joined(tokens: list[_Token]) -> str:
+    return "".join(token.text for token in tokens if token.kind != "comment")
 
 
 def _length_of_lead(tokens: list[_Token]) -> int:

@@ -8,14 +8,11 @@ matches.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 
 from rxagent.guards._engine import Compiled
 
-__all__ = ["FirstLook", "first_look"]
-
-FirstLook = Callable[[str, int], re.Match[str] | None]
-"""``None``: in this text no match starts from this place on."""
+__all__ = ["first_look", "together"]
 
 _ASCII = [chr(code) for code in range(128)]
 _BEFORE = ("", "a", " ", "\n")
@@ -24,8 +21,8 @@ _COMMON = frozenset("abcdefghijklmnopqrstuvwxyz ")
 _MOST = 8  # common characters; a look that mostly finds something is no gain
 
 
-def first_look(compiled: Compiled) -> FirstLook | None:
-    """Make what says of a piece whether a match can start in it.
+def first_look(compiled: Compiled) -> re.Pattern[str] | None:
+    """Make what finds each place in a piece where a match can start.
 
     Characters that are not ASCII always can.
 
@@ -33,7 +30,8 @@ def first_look(compiled: Compiled) -> FirstLook | None:
         compiled: The expression.
 
     Returns:
-        A function; ``None`` if it would not pay, or if there is no saying.
+        It finds places where none starts, too, yet not many; ``None`` if it would not
+        pay, or if there is no saying.
     """
     engine = compiled.start
     if engine is None:
@@ -53,7 +51,15 @@ def first_look(compiled: Compiled) -> FirstLook | None:
         ends = [each for each in _ASCII if not may_start(char + each)]
         if ends:
             expression += f"(?<!{re.escape(char)}(?=[{_escaped(ends)}]))"
-    return re.compile(expression).search
+    return re.compile(expression)
+
+
+def together(looks: Sequence[re.Pattern[str] | None]) -> re.Pattern[str] | None:
+    """Make one look of all; ``None`` if there is none for one of them."""
+    expressions = [look.pattern for look in looks if look is not None]
+    if len(expressions) < len(looks):
+        return None
+    return re.compile("|".join(expressions))
 
 
 def _escaped(characters: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ from rxagent.events import (
     ToolCallDelta,
 )
 from rxagent.guards._lane import Lane
-from rxagent.guards._pieces import Piece, continued, pieces_of
+from rxagent.guards._pieces import Piece, continued, pieces_of, text_delta
 from rxagent.guards._places import Places
 from rxagent.guards._text_guard import Channel, TextGuard
 
@@ -57,7 +57,14 @@ class TextLift:
         lane = self._open
         try:
             if isinstance(event, TextDelta) and lane is not None and lane.is_text:
-                return self._fed(lane, event, event.text)  # the usual case
+                # The usual case, written out.
+                lane.last = event
+                texts = lane.feed(event.text)
+                if isinstance(texts, tuple) and len(texts) == 1:
+                    (text,) = texts
+                    same = text == event.text
+                    return (event if same else text_delta(text, event.origin),)
+                return pieces_of(event, texts) if texts else ()
             if type(event) not in self._kinds:
                 return self._pass(event)
             if isinstance(event, ToolCallDelta):
@@ -103,10 +110,7 @@ class TextLift:
     @staticmethod
     def _fed(lane: Lane, piece: Piece, text: str) -> Sequence[ChatEvent]:
         lane.last = piece
-        texts = tuple(lane.feed(text))
-        if len(texts) == 1 and texts[0] == text:
-            return (piece,)
-        return pieces_of(piece, texts)
+        return pieces_of(piece, lane.feed(text))
 
     def _pass(self, event: ChatEvent) -> Sequence[ChatEvent]:
         """Do with an event what is to be done if its text is not guarded."""

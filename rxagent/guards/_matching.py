@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from rxagent.errors import GuardError
 from rxagent.guards._engine import Found
-from rxagent.guards._first_look import FirstLook
+from rxagent.guards._first_look import together
 from rxagent.guards._scan import Rule, Scan
 from rxagent.guards._text_guard import Span
 from rxagent.guards._watch import MATCHES, Watch
@@ -55,10 +55,10 @@ class Matching:
         self._again = 0  # so many characters are held when they are looked at again
         self._on_hold = on_hold
         self._watches = [Watch(rule) for rule in rules]
-        self._look = _all_of([rule.first_look for rule in rules])
+        look = together([rule.first_look for rule in rules])
+        self._look = look.search if look is not None else None
         self._look_back = max(rule.compiled.look_back for rule in rules)
         self._text: str = ""  # what is held, and before it what decides on it
-        self._offset = 0  # where that starts in the whole text
         self._at = 0  # where in it the held text starts
         self._next = 0  # where the next match may start; one more after an empty one
         self._is_swallowing = False  # the held text was replaced before it is decided
@@ -70,28 +70,42 @@ class Matching:
 
     def feed(self, text: str, /) -> Sequence[str]:
         """Take a piece; return the text that is decided."""
-        at = self._at
-        whole = self._text + text
-        first = end = len(whole)
-        if end - at < self._max and at == self._next:
-            if self._look is not None and self._look(whole, at) is None:
-                self._text, self._at, self._next = whole, end, end
-                self._drop()
-                return (text,) if at == end - len(text) else (whole[at:],)
-            if end - at < _LONG:
-                for watch in self._watches:
-                    start = watch.first(text, whole, at, self._offset)
-                    if start == MATCHES:
-                        break
-                    if start < first:
-                        first = start
-                else:
-                    self._text, self._at, self._next = whole, first, first
-                    self._drop()
-                    if first == end and at == end - len(text):
-                        return (text,)
-                    return (whole[at:first],) if first > at else ()
+        at, before, look = self._at, self._text, self._look
+        if at != self._next:  # it was matched emptily
+            return _joined(self.feed_placed(text))
+        size = len(text)
+        is_idle = at == len(before) and size < self._max
+        if is_idle and look is not None and look(text) is None:
+            # The usual case, written out: nothing was held, and nothing is.
+            if size < self._look_back:
+                self._keep(before + text, at + size)
+            else:
+                self._text, self._at, self._next = text, size, size
+            return (text,)
+        whole = before + text
+        held = len(whole) - at
+        if held < self._max and (held < _LONG or all(w.is_run for w in self._watches)):
+            first = self._first(text, whole)
+            if first != MATCHES:
+                self._keep(whole, first)
+                return (whole[at:first],) if first > at else ()
         return _joined(self.feed_placed(text))
+
+    def _first(self, piece: str, text: str) -> int:
+        """Where a match may start first; `MATCHES` if there is one."""
+        watches, at = self._watches, self._at
+        if len(watches) == 1:
+            return watches[0].first(piece, text, at)
+        starts: list[int] = []
+        for watch in watches:
+            start = watch.first(piece, text, at)
+            if start == MATCHES:
+                return MATCHES
+            starts.append(start)
+        first = min(starts)
+        for watch, start in zip(watches, starts, strict=True):
+            watch.lead = start - first
+        return first
 
     def flush(self) -> Sequence[str]:
         """Return what is held, now that the text is complete."""
@@ -100,6 +114,8 @@ class Matching:
     def feed_placed(self, text: str, /) -> list[Span]:
         """Take a piece; return what is decided, and what it stands for."""
         spans: list[Span] = []
+        for watch in self._watches:
+            watch.forget()
         while text:
             room = self._limit - self.held
             self._text += text[:room]
@@ -110,7 +126,9 @@ class Matching:
                 spans += self._too_long()
             if self._is_swallowing:
                 self._again = self._limit
-            self._drop()
+            ahead = self._next - self._at  # one, after an empty match
+            self._keep(self._text, self._at)
+            self._next += ahead
         return spans
 
     def flush_placed(self) -> list[Span]:
@@ -197,24 +215,14 @@ class Matching:
                 return self._replace(rule, found)
         raise AssertionError("text is held, and no pattern holds it")
 
-    def _drop(self) -> None:
-        """Forget the text that decides on nothing any more."""
-        gone = self._at - self._look_back
+    def _keep(self, text: str, at: int) -> None:
+        """Hold what starts at ``at``, and forget what decides on nothing any more."""
+        gone = at - self._look_back
         if gone > 0:
-            self._text = self._text[gone:]
-            self._offset += gone
-            self._at -= gone
-            self._next -= gone
-
-
-def _all_of(looks: Sequence[FirstLook | None]) -> FirstLook | None:
-    """All looks as one; ``None`` if a pattern has none."""
-    there = [look for look in looks if look is not None]
-    if len(there) < len(looks):
-        return None
-    if len(there) == 1:
-        return there[0]
-    return lambda text, at: next((m for look in there if (m := look(text, at))), None)
+            text = text[gone:]
+            at = self._look_back
+        self._text = text
+        self._at = self._next = at
 
 
 def _joined(spans: Iterable[Span]) -> Sequence[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rxagent.errors import ConfigurationError, GuardError
+from rxagent.guards._beginnings import beginnings, run_of
 from rxagent.guards._engine import Compiled, Found
 from rxagent.guards._first_look import first_look
 from rxagent.guards._pattern import Pattern
@@ -28,11 +29,13 @@ class Rule:
     """
 
     __slots__ = (
+        "beginnings",
         "compiled",
         "first_look",
         "guard",
         "name",
         "pattern",
+        "run",
         "short",
         "timeout_s",
     )
@@ -48,6 +51,8 @@ class Rule:
         self.compiled = Compiled(pattern.expression, name=shown)
         try:
             self.first_look = first_look(self.compiled)
+            self.beginnings = beginnings(self.compiled) if self.first_look else {}
+            self.run = run_of(self.compiled)
         except MemoryError:  # all that the engine says of a recursion
             raise ConfigurationError(
                 f"{shown} calls itself without end; the engine cannot search for it"

@@ -56,7 +56,21 @@ def assume_valid(*expressions: str) -> None:
             reject()
 
 
-EXPRESSIONS = st.builds("{}{}".format, st.sampled_from(_FLAGS), _PARTS)
+_SETS = ("[ab]", "[aA]", "[a-c]", "[^a]", "[b-]", r"[\w.]", r"\w", "[ab1]")
+_RUNS = st.builds(
+    "{}{}{}{}{}{}".format,
+    st.sampled_from(("", "", r"\b", "^", "(?<!a)", r"(?<=[ -])", r"(?<![\w-])")),
+    st.sampled_from(_SETS),
+    st.sampled_from(("", *_SETS)),
+    st.sampled_from(("+", "*", "{2}", "{1,2}", "{,2}", "{2,}", "+?", "*+")),
+    st.sampled_from(("-", "b", "1", " ", r"\-", "-+", "-?", "-{2}", "[1-]", "s")),
+    st.sampled_from(("", "", "a", r"\w+", r"\b", "(?!b)", "|b", r"(?<=a-)")),
+)
+"""Of which much is known before the engine is asked."""
+
+EXPRESSIONS = st.builds(
+    "{}{}".format, st.sampled_from(_FLAGS), st.one_of(_PARTS, _PARTS, _RUNS)
+)
 _ALPHABET = "aaabbA- \né1ßs\u0301"
 TEXTS = st.text(alphabet=_ALPHABET, max_size=9)
 LONG_TEXTS = st.text(alphabet=_ALPHABET, min_size=20, max_size=60)

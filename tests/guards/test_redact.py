@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from rxagent.errors import ConfigurationError, GuardError
 from rxagent.guards import Match, Pattern, TextGuard, redact
+from rxagent.guards._text_guard import Placing
 from rxagent.testing import assert_guard_laws, every_cut
 from tests.guards.expressions import (
     EXPRESSIONS,
@@ -60,6 +61,8 @@ def held(guard: TextGuard, *pieces: str) -> int:
 @example(expressions=[r"(?<!(?=ß\b))"], texts=["ß1"])
 @example(expressions=["sk-a+", "a+", "-"], texts=["sk-aab-"])
 @example(expressions=["a??", "|a"], texts=["aab"])
+@example(expressions=["[ab]+-|b1"], texts=["ab1"])
+@example(expressions=["(?i)[ab]+-"], texts=["aA-B"])
 def test_the_redaction_law_holds_at_every_cut(
     expressions: list[str], texts: list[str]
 ) -> None:
@@ -116,6 +119,29 @@ def test_what_is_held_too_long_does_not_depend_on_the_cut_either(
         assert joined(guard, *pieces) == whole
 
 
+@by_chance
+@given(
+    expressions=st.lists(EXPRESSIONS, min_size=1, max_size=2),
+    text=TEXTS,
+    width=st.integers(1, 4),
+)
+def test_no_more_is_held_than_the_engine_says_when_it_is_asked_each_time(
+    expressions: list[str], text: str, width: int
+) -> None:
+    assume_valid(*expressions)
+    guard = redact(expressions, "#")
+    quick, asked = guard(), guard()
+    assert isinstance(asked, Placing)
+    by_quick = by_asked = ""
+
+    for start in range(0, len(text), width):
+        piece = text[start : start + width]
+        by_quick += "".join(quick.feed(piece))
+        by_asked += "".join(span.text for span in asked.feed_placed(piece))
+        # Of a lazy repeat the engine says that it goes on when it cannot any more.
+        assert by_quick.startswith(by_asked)
+
+
 @given(expression=EXPRESSIONS, text=TEXTS)
 def test_one_pattern_gives_what_the_engine_gives(expression: str, text: str) -> None:
     """But for an empty match that the engine tries again in the same place."""
@@ -157,6 +183,7 @@ def test_one_pattern_gives_what_the_engine_gives(expression: str, text: str) -> 
         (r"[[:digit:]]+", "a12", "a#"),
         (r"a(?#b)c", "ac", "#"),
         (r"\bk{2,3}", "kkkk", "#k"),
+        ("[ab]{}-", "ab{}-", "a#"),  # braces that repeat nothing
     ],
 )
 def test_whatever_the_engine_knows_holds_across_pieces(
@@ -198,6 +225,24 @@ def test_only_what_a_text_that_comes_can_change_is_held(
     pattern: str, pieces: list[str], wanted: int
 ) -> None:
     assert held(redact(pattern), *pieces) == wanted
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "holds"),
+    [
+        ("[ab]+-", "x aab", 3),
+        ("[ab]{2}-", "x aaab", 2),  # no match has more of them
+        ("[ab][a-c]{,2}-", "x bcaab", 3),
+        ("[ab]+-", "aab x", 0),
+        (r"(?<!x)[ab]+-", "xab", 1),
+        (r"(?<=é)[ab]+-", "éab", 2),
+        ("[ab]+-c", "a-b", 1),
+    ],
+)
+def test_of_the_characters_with_which_a_match_starts_as_many_are_held_as_it_may_have(
+    pattern: str, text: str, holds: int
+) -> None:
+    assert held(redact(pattern), text) == held(redact(pattern), *text) == holds
 
 
 def test_a_piece_in_which_nothing_can_start_passes_as_it_is() -> None:
