@@ -274,6 +274,7 @@ _LIST_EVENTS = (*(TextDelta(text=each) for each in ("[1", ", ", "2]")), _LIST)
 # What each model is held to where it can answer: over its own server.
 MODELS = {
     "AnthropicChat": "tests/models/test_anthropic_chat.py",
+    "Fallback": "tests/models/test_fallback.py",
     "GeminiChat": "tests/models/test_gemini_chat.py",
     "LocalChat": "tests/models/test_local_chat.py",
     "OllamaChat": "tests/models/test_ollama_chat.py",

@@ -20,7 +20,7 @@ from rxagent.responses import ChatResponse
 from rxagent.types import Advisor, AnswerMode, Exchange
 from rxagent.wire.json_text import dump_json
 
-__all__ = ["asking_for"]
+__all__ = ["asking_for", "mode_of"]
 
 _TOOL = "give_answer"
 
@@ -47,7 +47,7 @@ def asking_for(
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
         with_schema = _with_schema(request, asked)
-        match mode or _mode_of(model, with_schema):
+        match mode or mode_of(model, with_schema):
             case "native":
                 return just(with_schema).pipe(inner)
             case "prompt":
@@ -59,7 +59,13 @@ def asking_for(
     return named("answer", around(handle), settings=mode or "")
 
 
-def _mode_of(model: Exchange, request: ChatRequest) -> AnswerMode:
+def mode_of(model: Exchange, request: ChatRequest) -> AnswerMode:
+    """How a model is told the type of its answer; in words, if it says nothing.
+
+    Args:
+        model: Says it by a method ``answer_mode``.
+        request: Has the schema as an option.
+    """
     says: Callable[[ChatRequest], AnswerMode] | None
     says = getattr(model, "answer_mode", None)
     return "prompt" if says is None else says(request)

@@ -25,22 +25,24 @@ class RxAgentError(Exception):
 
     usage: Usage | None = None
 
-    def after(self, usage: Usage) -> Self:
-        """This error, with what was spent before it.
+    def after(self, usage: Usage, *, failed: Exception | None = None) -> Self:
+        """This error, with what was spent, and what has failed, before it.
 
         Args:
             usage: Of earlier requests of the turn.
+            failed: The error of the one before, to be found in ``__context__``.
 
         Returns:
             A copy, since a model may raise one error again and again; the error itself
-            if nothing was spent.
+            if nothing was spent and nothing has failed.
         """
-        if usage == Usage():
+        if usage == Usage() and failed is None:
             return self
         later = copy(self).with_traceback(self.__traceback__)
-        later.__cause__, later.__context__ = self.__cause__, self.__context__
+        later.__cause__, later.__context__ = self.__cause__, failed or self.__context__
         later.__suppress_context__ = self.__suppress_context__
-        later.usage = usage if self.usage is None else usage + self.usage
+        if usage != Usage():
+            later.usage = usage if self.usage is None else usage + self.usage
         return later
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:

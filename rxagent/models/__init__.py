@@ -1,6 +1,7 @@
 """Models: exchanges that answer, one provider to a file; and what embeds texts."""
 
 from rxagent.models._anthropic_chat import AnthropicChat
+from rxagent.models._fallback import Fallback
 from rxagent.models._gemini_chat import GeminiChat
 from rxagent.models._gemini_embeddings import GeminiEmbeddings
 from rxagent.models._local_chat import LocalChat
@@ -20,6 +21,7 @@ __all__ = [
     "PROVIDERS",
     "VENDORS",
     "AnthropicChat",
+    "Fallback",
     "GeminiChat",
     "GeminiEmbeddings",
     "LocalChat",

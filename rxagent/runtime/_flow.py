@@ -30,6 +30,9 @@ class Flow(Observable[T_co]):
     ``subscribe`` and ``pipe`` are RxPY's, and what ``pipe`` returns is a flow again.
     Cold: each of these is a run of its own.
 
+    Items come one after the other.  Which thread calls a callback is not promised: it
+    is that of the loop that feeds the stream, in a script not the caller's.
+
     Example:
         >>> from rxagent.operators import just
         >>> Flow.of(just("hello")).run()

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+import reactivex
 from reactivex import Observable
 from reactivex import operators as ops
+from reactivex.testing import TestScheduler
 
 from rxagent.advisors import tool_loop
 from rxagent.agent import Agent
@@ -144,6 +146,36 @@ def test_a_call_may_switch_the_loop_off_and_drive_it_by_hand() -> None:
     history = (*model.requests[0].messages, *response.transcript, *results)
     assert agent.call(history).run().text == "done"
     assert ran == ["a"]
+
+
+ANSWERS = Key("answers", int)
+
+
+def test_a_count_of_a_turn_is_kept_in_its_context_and_ends_the_turn() -> None:
+    """S001-137, S001-138: `eligible` sees it; no two turns count together."""
+
+    def count(request: ChatRequest) -> ChatRequest:
+        answers = request.context.get(ANSWERS, 0) + 1
+        return replace(request, context=request.context.set(ANSWERS, answers))
+
+    def few(_: ChatResponse, context: Context) -> bool:
+        return context[ANSWERS.name] != 3
+
+    slow = replace(pings("a"), first_s=10.0)
+    agent = Agent(
+        ScriptedModel(slow, repeat_last=True),
+        tools=[ping],
+        advisors=[tool_loop(eligible=few, max_rounds=None), before(count)],
+    )
+    time = TestScheduler()
+    turns: list[ChatResponse] = []
+    for start in (0.0, 5.0, 100.0):  # two at once, and one behind the other
+        turn = reactivex.timer(start).pipe(ops.flat_map(agent.call("go")))
+        turn.subscribe(turns.append, scheduler=time)
+    time.start()
+
+    assert [turn.context[ANSWERS] for turn in turns] == [3, 3, 3]
+    assert ran == ["a", "a"] * 3
 
 
 def test_the_loop_has_its_place_inside_a_memorys() -> None:

@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 import reactivex
 from hypothesis import given
 from hypothesis import strategies as st
 from reactivex import Observable
+from reactivex import operators as ops
 
 from rxagent.advisors import DISCOVERED_TOOLS, tool_loop, tool_search
 from rxagent.agent import Agent
 from rxagent.chain import before, chain
+from rxagent.context import Context, Key
 from rxagent.decisions import Approve
 from rxagent.errors import ConfigurationError, ModelError
 from rxagent.events import Finished, ToolFinished, ToolStarted
@@ -21,6 +24,7 @@ from rxagent.messages import SystemMessage, UserMessage
 from rxagent.named import Order, by_order, named
 from rxagent.operators import just
 from rxagent.requests import ChatOptions, ChatRequest, ToolSpec
+from rxagent.responses import ChatResponse
 from rxagent.search import KeywordIndex, RegexIndex, Search, ToolIndex, VectorIndex
 from rxagent.testing import (
     Reply,
@@ -29,7 +33,7 @@ from rxagent.testing import (
     assert_advisor_laws,
     tool_call,
 )
-from rxagent.tools import tool
+from rxagent.tools import ToolContext, tool
 from rxagent.tools.tool import AnyTool
 from rxagent.types import Advisor
 from tests.search.test_vector_index import Embedder
@@ -95,6 +99,111 @@ def test_the_model_sees_the_search_tool_and_then_what_it_finds() -> None:
         "get_weather ran",
     ]
     assert ran[0].value == ["get_weather"]
+
+
+Names: TypeAlias = tuple[str, ...]
+
+
+def _added(old: Names, new: Names) -> Names:
+    return old + new
+
+
+FOUND: Key[Names] = Key("found", tuple, reduce=_added)
+LOST: Key[Names] = Key("found", tuple)  # nobody said how two of them add up
+
+
+def by_hand(slot: Key[Names]) -> tuple[AnyTool, Advisor]:
+    """The tool and the choice of what is offered; they meet in ``slot``."""
+
+    @tool
+    def find(query: str, context: ToolContext) -> Observable[str]:
+        """Find tools."""
+
+        def keep(names: Sequence[str]) -> str:
+            context.set(slot, tuple(names))
+            return ", ".join(names)
+
+        def ask(search: Search) -> Observable[Sequence[str]]:
+            return search(query, 1)
+
+        return KeywordIndex().index(ALL).pipe(ops.flat_map(ask), ops.map(keep))
+
+    def offer(request: ChatRequest) -> ChatRequest:
+        names = {"find", *request.context.get(slot, ())}
+        shown = tuple(each for each in request.tools if each.name in names)
+        return replace(request, tools=shown)
+
+    return find, before(offer)
+
+
+def finds(*queries: str) -> Reply:
+    return Reply(calls=tuple(tool_call("find", query=each) for each in queries))
+
+
+def test_its_parts_may_be_wired_by_hand() -> None:
+    """S000-42: the tool, the choice of what is offered, and the slot between."""
+    find, offer = by_hand(FOUND)
+    model = ScriptedModel(finds("weather", "mail"), calls("get_weather"), "ok")
+    agent = Agent(model, tools=[find, *ALL], advisors=[tool_loop(), offer])
+    response = agent.call("hi").run()
+
+    both = ["find", "send_mail", "get_weather"]
+    assert offered(model) == [["find"], both, both]
+    assert "get_weather ran" in [each.text for each in response.transcript]
+
+
+def test_a_slot_by_hand_that_loses_a_search_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """S000-42, S000-43: never silently the last one."""
+    find, offer = by_hand(LOST)
+    model = ScriptedModel(finds("weather", "mail"), "ok")
+    Agent(model, tools=[find, *ALL], advisors=[tool_loop(), offer]).call("hi").run()
+
+    assert offered(model)[1] == ["find", "send_mail"]
+    assert "give the key a reduce to keep both" in caplog.text
+
+
+def test_all_of_it_goes_into_one_call_and_search_is_one_more_of_the_list() -> None:
+    """S000-103: tools, a choice of them, who may run them, and the search."""
+    asked: list[list[str]] = []
+
+    def no_payments(request: ChatRequest) -> ChatRequest:
+        tools = tuple(each for each in request.tools if each is not PAY)
+        return replace(request, tools=tools)
+
+    def eligible(response: ChatResponse, context: Context) -> bool:
+        names = [call.name for call in response.tool_calls]
+        asked.append(names)
+        return "send_mail" not in names
+
+    advisors = [tool_loop(eligible=eligible), before(no_payments)]
+    searching = [*advisors, tool_search()]
+    plain = ScriptedModel(calls("get_weather"), calls("send_mail"))
+    model = ScriptedModel(
+        searches("weather", "bill"), calls("get_weather"), calls("send_mail")
+    )
+    without = Agent(plain, tools=ALL, advisors=advisors).call("hi").run()
+    response = Agent(model, tools=ALL, advisors=searching).call("hi").run()
+
+    assert (
+        offered(plain)
+        == [
+            ["send_mail", "list_clothing_shops", "get_weather"],
+        ]
+        * 2
+    )
+    assert offered(model)[1:] == [["tool_search", "get_weather"]] * 2
+    assert asked == [
+        ["get_weather"],
+        ["send_mail"],
+        ["tool_search", "tool_search"],
+        ["get_weather"],
+        ["send_mail"],
+    ]
+    for each in (without, response):
+        assert [call.name for call in each.tool_calls] == ["send_mail"]
+        assert "get_weather ran" in [said.text for said in each.transcript]
 
 
 def test_the_search_tool_says_to_search_once_for_each_ability() -> None:
