@@ -18,11 +18,12 @@ from reactivex.testing import ReactiveTest, TestScheduler
 
 from rxagent import Agent
 from rxagent.advisors import memory, tool_loop
-from rxagent.errors import ModelConnectionError
+from rxagent.errors import GuardError, ModelConnectionError
 from rxagent.events import (
     ChatEvent,
     Finished,
     ReasoningDelta,
+    Retracted,
     TextDelta,
     ToolCallDelta,
 )
@@ -61,6 +62,7 @@ _KNOWN = {
     "upstream_cancelled",
     "next_request_valid",
     "error_on_await_result",
+    "guardrail_reports",
     "max_held_back_chars",
     "items_before_completion",
     "tool_executions",
@@ -103,6 +105,7 @@ def _check(case: Case, run: _Run) -> None:
         "upstream_cancelled": run.was_left,
         "items_before_completion": sum(isinstance(e, TextDelta) for e in run.seen),
         "tool_executions": run.executions,
+        "guardrail_reports": run.reports,
     }
     check({name: expect[name] for name in expect.keys() & told.keys()}, told)
     if "max_held_back_chars" in expect:
@@ -136,6 +139,12 @@ class _Run:
         """Whether the model's stream was closed before its end."""
         (subscription,) = self.answers.subscriptions
         return bool(subscription.unsubscribe < subscription.subscribe + self.ends_at)
+
+    @property
+    def reports(self) -> int:
+        """How often the reader was told that a guard struck; the meaning is a guess."""
+        retracted = sum(isinstance(each, Retracted) for each in self.seen)
+        return retracted + isinstance(self.error, GuardError)
 
     def listen(self) -> None:
         self.seen, self.error = [], None
