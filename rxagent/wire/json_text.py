@@ -12,6 +12,9 @@ from rxagent.wire.surrogates import join_surrogates
 
 __all__ = ["dump_json", "is_array", "is_json", "is_object", "load_json"]
 
+# `json.dumps` makes one at each call, unless it is asked for nothing special.
+_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
 
 def load_json(text: str) -> object:
     r"""Decode JSON, also where a string holds half of a surrogate pair.
@@ -44,9 +47,7 @@ def dump_json(value: object) -> bytes:
         TypeError: If it holds an object that is not JSON.
     """
     try:
-        text = json.dumps(
-            value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-        )
+        text = _compact.encode(value)
     except RecursionError:
         raise ValueError("too deeply nested") from None
     try:
