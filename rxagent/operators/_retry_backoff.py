@@ -51,7 +51,7 @@ def retry_backoff(
             observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
         ) -> abc.DisposableBase:
             emit = observer.on_next
-            delays = _Delays(policy, random())
+            delays: _Delays | None = None  # made at the first error: a seed costs much
             current = SerialDisposable()
             attempts = 0
             delivered = False
@@ -72,10 +72,12 @@ def retry_backoff(
                 emit(item)
 
             def on_error(error: Exception) -> None:
+                nonlocal delays
                 if not isinstance(error, ModelError):
                     observer.on_error(error)
                     return
                 error.attempts = attempts
+                delays = delays or _Delays(policy, random())
                 may_pass = error.retryable and not (delivered or error.delivered)
                 delay_s = delays.next(error) if may_pass else None
                 if delay_s is None:
