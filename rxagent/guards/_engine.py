@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from rxagent.errors import ConfigurationError
-from rxagent.guards._expression import followed
+from rxagent.guards._expression import followed, leading_flags
 from rxagent.guards._head import Head
 from rxagent.guards._match import Match
 
@@ -62,6 +62,7 @@ class _Regex(Protocol):
     """The package."""
 
     FULLCASE: int
+    IGNORECASE: int
     REVERSE: int
     VERBOSE: int
     WORD: int
@@ -72,7 +73,7 @@ class _Regex(Protocol):
     @property
     def error(self) -> type[Exception]: ...
 
-    def compile(self, expression: str, flags: int = 0) -> Engine: ...
+    def compile(self, expression: str) -> Engine: ...
 
 
 class Compiled:
@@ -89,6 +90,7 @@ class Compiled:
     """
 
     __slots__ = (
+        "_prefix",
         "head",
         "is_tame",
         "look_back",
@@ -128,13 +130,22 @@ class Compiled:
             raise ConfigurationError(
                 f"{name} is no expression of the regex package: {error}"
             ) from None
-        flags = self.whole.flags
-        if flags & (regex.REVERSE | regex.WORD | regex.POSIX | regex.BESTMATCH):
+        if self.whole.flags & (
+            regex.REVERSE | regex.WORD | regex.POSIX | regex.BESTMATCH
+        ):
             raise ConfigurationError(
                 f"{name} has a flag (r, w, p or b) that a stream cannot follow"
             )
+        self._prefix = prefix = leading_flags(expression)
+        flags = regex.compile(prefix).flags
+        folds = regex.FULLCASE | regex.IGNORECASE
+        if flags & folds == folds:
+            raise ConfigurationError(
+                f"{name} has full case folding, by the flag f or V1; a stream cannot "
+                "follow that"
+            )
         way = followed(
-            expression,
+            expression[len(prefix) :],
             name=name,
             is_verbose=bool(flags & regex.VERBOSE),
             has_nested_sets=bool(flags & regex.VERSION1),
@@ -144,16 +155,16 @@ class Compiled:
         self.is_tame = way.is_tame
         self.sees_one = way.sees_one
         self.head = way.head
-        self.open = regex.compile(way.expression, flags)
+        self.open = regex.compile(prefix + way.expression)
         lead = way.without_lead
-        self.start = None if lead is None else regex.compile(lead, flags)
+        self.start = None if lead is None else regex.compile(prefix + lead)
         # A comment at the end of a verbose expression would hide what follows it.
         end = "\n" if flags & regex.VERBOSE else ""
-        self.touches = regex.compile(f"(?>{way.expression}{end})(?!)", flags)
+        self.touches = regex.compile(f"{prefix}(?>{way.expression}{end})(?!)")
 
     def members(self, expression: str) -> str:
         """The characters of ASCII that a part of the expression matches."""
-        engine = _package().compile(expression, self.whole.flags)
+        engine = _package().compile(self._prefix + expression)
         return "".join(char for char in map(chr, range(128)) if engine.match(char))
 
 

@@ -9,14 +9,15 @@ get a lookahead before them that always succeeds, and looks at that character.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from sys import maxsize
 from typing import NamedTuple
 
 from rxagent.errors import ConfigurationError
 from rxagent.guards._head import Head, head_of, sees_one
+from rxagent.guards._tame import is_tame
+from rxagent.guards._tokens import Token, tokens_of
 
-__all__ = ["Way", "followed"]
+__all__ = ["Way", "followed", "leading_flags"]
 
 _NEXT = r"(?=[\s\S]?)"
 _NEXT_LINE = r"(?=(?:\n[\s\S]?|[^\n])?)"  # $ stands before a last line feed, too
@@ -24,25 +25,7 @@ _PEEKS = {
     **dict.fromkeys((r"\b", r"\B", r"\m", r"\M", r"\Z", r"\z"), _NEXT),
     "$": _NEXT_LINE,
 }
-_TOKEN = re.compile(
-    r"""
-    (?P<comment> \(\?\#[^)]*\) )
-  | (?P<call>    \(\? (?: P=\w+ | P>\w+ | &\w+ | [+-]?[0-9]+ | R ) \) )
-  | (?P<flags>   \(\?[a-zA-Z0-9]+(?:-[a-zA-Z]+)?\) )
-  | (?P<verb>    \(\*[A-Z]+\) )
-  | (?P<behind>  \(\?<[=!] )
-  | (?P<if>      \(\? (?: \(\w+\) | (?=\(\?) ) )
-  | (?P<open>    \( (?: \?(?: [:=!>|] | P?<\w+> | [a-zA-Z0-9]*(?:-[a-zA-Z]+)?: ) )? )
-  | (?P<close>   \) )
-  | (?P<fuzzy>   \{ \s* (?: [0-9]+ \s* <=? \s* )? [eids] \s* (?: [<,:] [^}]* )? \} )
-  | (?P<repeat>  [*+?] | \{[0-9]*,?[0-9]*\} )
-  | (?P<back>    \\ (?: [1-9][0-9]? | g<[^>]*> ) )
-  | (?P<escape>  \\ (?: [pPN]\{[^}]*\} | . ) )
-  | (?P<set>     \[ )
-  | (?P<other>   . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_LEADING_FLAGS = re.compile(r"(?:\(\?[a-zA-Z0-9]+(?:-[a-zA-Z]+)?\))*")
 _LEADS = (r"\b", r"\B", r"\m", r"\M", r"\A", "^")
 _REFUSED = {
     r"\G": "\\G, where a search starts",
@@ -64,7 +47,7 @@ class Way(NamedTuple):
             so it can start wherever the expression can.  ``None``: there is no saying.
         sees_one: Of the text before it asks about one character at most.
         head: The run of characters with which it starts, if it does.
-        is_tame: It repeats no group, so it cannot match one text in very many ways.
+        is_tame: It cannot match a short text in very many ways.
     """
 
     expression: str
@@ -73,6 +56,12 @@ class Way(NamedTuple):
     sees_one: bool
     head: Head | None
     is_tame: bool
+
+
+def leading_flags(expression: str) -> str:
+    """The flags at the start; others count from where they stand."""
+    found = _LEADING_FLAGS.match(expression)
+    return found[0] if found else ""
 
 
 def followed(
@@ -86,7 +75,7 @@ def followed(
     """Make an expression say where the end of a text decides.
 
     Args:
-        expression: Valid.
+        expression: Valid; without the flags at its start.
         name: Of the pattern; for errors.
         is_verbose: It has the flag ``x``.
         has_nested_sets: It has the flag ``V1``.
@@ -95,7 +84,9 @@ def followed(
     Raises:
         ConfigurationError: If it has something that no stream can follow.
     """
-    tokens = list(_tokens(expression, is_verbose, has_nested_sets))
+    tokens = tokens_of(
+        expression, is_verbose=is_verbose, has_nested_sets=has_nested_sets
+    )
     for token in tokens:
         what = _refused(token, folds_fully)
         if what:
@@ -113,22 +104,9 @@ def followed(
         look_back=maxsize if reader.is_endless else width,
         without_lead=flags + "".join(reader.out[lead:]) if is_clear else None,
         sees_one=is_seen,
-        head=head_of(_joined(tokens[lead:])) if is_plain else None,
-        is_tame=reader.is_tame,
+        head=head_of(_joined(tokens[lead:]), flags) if is_plain else None,
+        is_tame=is_tame(tokens),
     )
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-
-    @property
-    def is_behind(self) -> bool:
-        return self.kind == "behind"
-
-    @property
-    def opens(self) -> bool:
-        return self.kind in ("open", "if", "behind")
 
 
 class _Reader:
@@ -139,12 +117,11 @@ class _Reader:
         lead: How many of them only ask about the text before.
     """
 
-    def __init__(self, tokens: list[_Token], lead: int) -> None:
+    def __init__(self, tokens: list[Token], lead: int) -> None:
         self.out: list[str] = []
         self.width = 1  # a boundary looks at one character
         self.is_endless = False  # it looks back at any number of characters
         self.is_unclear = False  # it looks back behind its lead
-        self.is_tame = True
         self.has_ways = False  # one of several expressions may match
         self._groups: list[tuple[int, bool]] = []  # where each starts; if it looks back
         kinds = [token.kind for token in tokens if token.kind != "comment"]
@@ -162,13 +139,13 @@ class _Reader:
     def _is_behind(self) -> bool:
         return any(behind for _, behind in self._groups)
 
-    def _measure(self, token: _Token) -> None:
+    def _measure(self, token: Token) -> None:
         self.width += _WIDEST
         has_no_end = token.kind == "repeat" and token.text != "?"
         if has_no_end or token.kind in ("back", "call") or token.text == r"\X":
             self.is_endless = True
 
-    def _written(self, token: _Token, is_lead: bool, is_repeated: bool) -> str:
+    def _written(self, token: Token, is_lead: bool, is_repeated: bool) -> str:
         text = token.text
         if text == "|" and not self._groups:
             self.has_ways = True
@@ -177,7 +154,6 @@ class _Reader:
         elif token.kind == "close":
             start, _ = self._groups.pop()
             if is_repeated and not self._is_behind:
-                self.is_tame = False
                 self.out[start] = f"(?:{_NEXT}{self.out[start]}"
                 return "))"
         elif text == r"\X":
@@ -191,11 +167,11 @@ class _Reader:
         return text
 
 
-def _joined(tokens: list[_Token]) -> str:
+def _joined(tokens: list[Token]) -> str:
     return "".join(token.text for token in tokens if token.kind != "comment")
 
 
-def _length_of_lead(tokens: list[_Token]) -> int:
+def _length_of_lead(tokens: list[Token]) -> int:
     """How many tokens at the start only ask about the text before."""
     depth = 0
     for number, token in enumerate(tokens):
@@ -206,52 +182,14 @@ def _length_of_lead(tokens: list[_Token]) -> int:
     return len(tokens)
 
 
-def _tokens(
-    expression: str, is_verbose: bool, has_nested_sets: bool
-) -> Iterator[_Token]:
-    at = 0
-    while at < len(expression):
-        found = _TOKEN.match(expression, at)
-        assert found is not None
-        assert found.lastgroup is not None
-        kind, end = found.lastgroup, found.end()
-        if kind == "set":
-            end = _end_of_set(expression, at, has_nested_sets)
-        elif is_verbose and kind == "other" and found[0] == "#":
-            end = (expression.find("\n", at) + 1) or len(expression)
-            kind = "comment"
-        elif is_verbose and kind == "other" and found[0].isspace():
-            kind = "comment"
-        yield _Token(kind, expression[at:end])
-        at = end
-
-
-def _end_of_set(expression: str, at: int, is_nested: bool) -> int:
-    """Where a set of characters ends; a bracket that comes first is a member."""
-    depth, at = 1, at + 1
-    at += expression.startswith("^", at)
-    at += expression.startswith("]", at)
-    while depth:
-        if expression[at] == "\\":
-            at += 1
-        elif expression.startswith("[:", at) and ":]" in expression[at:]:
-            at = expression.index(":]", at) + 1
-        elif expression[at] == "[" and is_nested:
-            depth += 1
-        elif expression[at] == "]":
-            depth -= 1
-        at += 1
-    return at
-
-
-def _refused(token: _Token, folds_fully: bool) -> str | None:
+def _refused(token: Token, folds_fully: bool) -> str | None:
     """What a token stands for, if it is nothing for a stream."""
     if token.kind == "fuzzy":
         return "approximate matching"
     flags = re.match(r"\(\?([a-zA-Z0-9]+)(?:-[a-zA-Z]+)?([:)])", token.text)
     if flags and token.kind in ("flags", "open"):
-        if flags[2] == ":" and set(flags[1]) & set("fwx"):
-            return "one of the flags f, w and x for a part of it"
+        if set(flags[1]) & set("fwxV"):
+            return "one of the flags f, w, x and V for a part of it"
         if folds_fully and "i" in flags[1]:
             return "full case folding, by the flag f or V1"
     return _REFUSED.get(token.text)

@@ -38,11 +38,12 @@ def sees_one(lead: str) -> bool:
     return _LEAD.fullmatch(lead) is not None
 
 
-def head_of(expression: str) -> Head | None:
+def head_of(expression: str, flags: str) -> Head | None:
     """Return the run with which an expression starts; ``None`` if it does not show.
 
     Args:
         expression: Without what it asks about the text before.
+        flags: Those that stand there, in their own words; they count for each part.
     """
     found = _HEAD.match(expression)
     if found is None:
@@ -50,4 +51,9 @@ def head_of(expression: str) -> Head | None:
     first, more, times, stop = found.group("first", "more", "times", "stop")
     last = re.search(r"([0-9]*)\}", times)
     most = int(last[1] or maxsize) if last else maxsize
-    return Head(first, more or first, most + (more is not None), stop)
+    return Head(
+        first=flags + first,
+        more=flags + (more or first),
+        most=most + (more is not None),
+        stop=flags + stop,
+    )

@@ -52,6 +52,7 @@ class Matching:
         self._rules = rules
         self._replace = replace
         self._max = self._limit = max_hold_chars
+        self._short = min(_LONG, max_hold_chars)
         self._again = 0  # so many characters are held when they are looked at again
         self._on_hold = on_hold
         self._watches = [Watch(rule) for rule in rules]
@@ -59,6 +60,8 @@ class Matching:
         self._look = look.search if look is not None else None
         self._look_back = max(rule.compiled.look_back for rule in rules)
         self._text: str = ""  # what is held, and before it what decides on it
+        self._more: list[str] = []  # held behind it, until there is a reason to look
+        self._waiting = 0  # characters of that
         self._at = 0  # where in it the held text starts
         self._next = 0  # where the next match may start; one more after an empty one
         self._is_swallowing = False  # the held text was replaced before it is decided
@@ -66,7 +69,7 @@ class Matching:
     @property
     def held(self) -> int:
         """Characters of the input that are not decided."""
-        return len(self._text) - self._at
+        return len(self._text) - self._at + self._waiting
 
     def feed(self, text: str, /) -> Sequence[str]:
         """Take a piece; return the text that is decided."""
@@ -82,14 +85,27 @@ class Matching:
             else:
                 self._text, self._at, self._next = text, size, size
             return (text,)
-        whole = before + text
-        held = len(whole) - at
-        if held < self._max and (held < _LONG or all(w.is_run for w in self._watches)):
-            first = self._first(text, whole)
-            if first != MATCHES:
-                self._keep(whole, first)
-                return (whole[at:first],) if first > at else ()
-        return _joined(self.feed_placed(text))
+        held = len(before) - at + self._waiting
+        if held + size >= self._short:
+            if held >= _LONG and self._runs_on(text, held):
+                self._wait(text)
+                return ()
+            if held + size >= self._max or not all(w.is_run for w in self._watches):
+                return _joined(self.feed_placed(text))
+            self._join()
+            self._again = 0
+        whole = self._text + text
+        first = self._first(text, whole)
+        if first == MATCHES:
+            return _joined(self.feed_placed(text))
+        self._keep(whole, first)
+        return (whole[at:first],) if first > at else ()
+
+    def _runs_on(self, piece: str, held: int) -> bool:
+        """Whether a piece is only more of what each pattern starts with."""
+        if held + len(piece) >= self._max:
+            return False
+        return all(watch.goes_on(piece, held) for watch in self._watches)
 
     def _first(self, piece: str, text: str) -> int:
         """Where a match may start first; `MATCHES` if there is one."""
@@ -118,10 +134,12 @@ class Matching:
             watch.forget()
         while text:
             room = self._limit - self.held
-            self._text += text[:room]
+            self._wait(text[:room])
             text = text[room:]
-            if self.held >= self._again:
-                spans += self._decided()
+            if self.held < self._again:
+                continue
+            self._join()
+            spans += self._decided()
             while self.held >= self._limit:
                 spans += self._too_long()
             if self._is_swallowing:
@@ -133,6 +151,7 @@ class Matching:
 
     def flush_placed(self) -> list[Span]:
         """Return what is held, and what it stands for."""
+        self._join()
         spans = list(self._rest())
         self._at = self._next = len(self._text)
         return spans
@@ -214,6 +233,16 @@ class Matching:
             if found is not None:
                 return self._replace(rule, found)
         raise AssertionError("text is held, and no pattern holds it")
+
+    def _wait(self, text: str) -> None:
+        """Hold a piece more; joined one by one, long texts would take forever."""
+        self._more.append(text)
+        self._waiting += len(text)
+
+    def _join(self) -> None:
+        if self._more:
+            self._text = "".join((self._text, *self._more))
+            self._more, self._waiting = [], 0
 
     def _keep(self, text: str, at: int) -> None:
         """Hold what starts at ``at``, and forget what decides on nothing any more."""

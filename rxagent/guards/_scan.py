@@ -13,6 +13,8 @@ __all__ = ["LONG", "Rule", "Scan"]
 _SHORT = 12  # characters: no search in them takes long, and a clock does
 _SHORT_AND_TAME = 128
 LONG = 16  # characters: from here on, a place is asked before the text behind it
+_VERY_LONG = 256  # characters: from here on, so many of the places behind it are, too,
+_STEPS = 32  # since a search looks for a match in all of the text, and then once more
 
 
 class Rule:
@@ -72,6 +74,13 @@ class Rule:
         except TimeoutError:
             raise self.took_too_long() from None
         return found
+
+    def candidate(self, text: str, at: int) -> int | None:
+        """The first place from ``at`` on where a match may start, if it shows."""
+        if self.first_look is None:
+            return at if at < len(text) else None
+        hit = self.first_look.search(text, at)
+        return None if hit is None else hit.start()
 
     def is_open(self, text: str, at: int, timeout_s: float | None = None) -> bool:
         """Whether the end of the text decides on what is found at ``at``."""
@@ -138,6 +147,18 @@ class Scan:
         engine, text, end = self.rule.compiled.open, self._text, len(self._text)
         if end - at > LONG and self.rule.is_open(text, at, timeout_s):
             return at, None
+        if end - at > _VERY_LONG:
+            for _ in range(_STEPS):
+                place = self.rule.candidate(text, at)
+                if place is None:
+                    return end, None
+                at = place
+                if self.rule.is_open(text, at, timeout_s):
+                    return at, None
+                found = engine.match(text, at, timeout=timeout_s)
+                if found is not None and self.rule.holds(found):
+                    return at, found
+                at += 1
         while True:
             found = engine.search(text, at, partial=True, timeout=timeout_s)
             if found is None:

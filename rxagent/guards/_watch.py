@@ -70,6 +70,22 @@ class Watch:
                     return end - begins
         return self._asked(piece, text, start)
 
+    def goes_on(self, piece: str, held: int) -> bool:
+        """Whether a piece is more of the run, and nothing else.
+
+        Args:
+            piece: What came.
+            held: Characters that were held before it.
+        """
+        run, size = self._run, held - self.lead
+        return (
+            self.is_run
+            and run is not None
+            and 0 < size <= run.most - len(piece)
+            and piece.isascii()
+            and not piece.rstrip(run.chars)
+        )
+
     def _by_run(self, run: Run, piece: str, text: str, start: int) -> int | None:
         """Where the run starts in which the text ends; ``None`` if that does not tell.
 

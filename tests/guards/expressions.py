@@ -34,6 +34,7 @@ def _grown(smaller: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("(?:{}|{})".format, smaller, smaller),
         st.builds("(?>{}|{})".format, smaller, smaller),
         repeat,
+        st.builds("{}(?i){}".format, smaller, smaller),
         *map(around, ("(?=", "(?!", "(?<=", "(?<!", "(?>", "(")),
         smaller.map(lambda inner: rf"(?P<again>{inner})(?P=again)"),
         smaller.map(lambda inner: rf"(?P<may>{inner})?(?(may)b|a)"),
@@ -48,8 +49,10 @@ _PARTS = st.recursive(
 
 
 def assume_valid(*expressions: str) -> None:
-    """Let only those through that the engine takes; a look-behind may be too odd."""
+    """Let only those through that are taken; a look-behind may be too odd."""
     for expression in expressions:
+        if "V1" in expression and "(?i)" in expression:
+            reject()  # it folds fully
         try:
             regex.compile(expression)
         except regex.error:

@@ -184,6 +184,18 @@ def test_one_pattern_gives_what_the_engine_gives(expression: str, text: str) -> 
         (r"a(?#b)c", "ac", "#"),
         (r"\bk{2,3}", "kkkk", "#k"),
         ("[ab]{}-", "ab{}-", "a#"),  # braces that repeat nothing
+        # A flag counts from where it stands.
+        (
+            r"key:[^x]+(?i)end",
+            "my key:aXbEND KEY:abEND",
+            "my #",
+        ),
+        (r"[a-z]+@(?i)[a-z]+\.com", "Ann@Example.COM", "A#"),
+        (r"[a-z]+@(?i)", "bK@", "bK@"),
+        (r"a.(?s).b", "a\nxb ax\nb", "a\nxb #"),
+        (r"(?i:x)y(?i)z", "XYz XyZ", "XYz #"),
+        (r"[a-z]+@$(?m)", "ab@\nc", "ab@\nc"),
+        (r"\b(?i)[a-z]+@", "xB@", "#"),
     ],
 )
 def test_whatever_the_engine_knows_holds_across_pieces(
@@ -311,9 +323,11 @@ class Counting:
         self._engine = engine
         self.flags = engine.flags
         self.characters = 0
+        self.longest_search = 0
 
     def search(self, text: str, at: int = 0, /, **options: Any) -> Any:
         self.characters += len(text) - at
+        self.longest_search = max(self.longest_search, len(text) - at)
         return self._engine.search(text, at, **options)
 
     def match(self, text: str, at: int = 0, /, **options: Any) -> Any:
@@ -348,6 +362,23 @@ def test_a_long_candidate_costs_little_however_small_the_pieces_are() -> None:
     assert sum(engine.characters for engine in engines) < 40 * len(text)
 
 
+def test_a_search_is_not_made_where_a_match_has_begun_long_ago() -> None:
+    """A search for what may come looks for what is there first, in all of the text."""
+    guard: Any = redact("<[^>]*>", "#", on_hold="release")
+    compiled = guard.rules[0].compiled
+    compiled.open = engine = Counting(compiled.open)
+
+    assert joined(guard, *["a<" * 8] * 400) == "a<" * 3_200
+    assert engine.longest_search < 1_000
+
+
+def test_many_ways_one_after_the_other_are_a_guard_error_too() -> None:
+    guard = redact("(?:a|aa)" * 26 + "c", timeout_s=0.05)
+
+    with pytest.raises(GuardError, match="took more than"):
+        joined(guard, *"a" * 60, "b")
+
+
 def test_a_catastrophic_pattern_is_a_guard_error_and_no_standstill() -> None:
     guard = redact(r"(?:a|a)+(?!a|c)\W", timeout_s=0.05)
 
@@ -373,8 +404,9 @@ def test_a_catastrophic_pattern_is_a_guard_error_and_no_standstill() -> None:
         ("(?b)(?:ab){e}", "flag"),
         ("(?if)straße", "full case folding"),
         ("(?V1i)straße", "full case folding"),
-        ("(?i)(?f:straße)", "flags f, w and x"),
-        ("(?x:a b)", "flags f, w and x"),
+        ("(?i)(?f:straße)", "flags f, w, x and V"),
+        ("(?x:a b)", "flags f, w, x and V"),
+        ("ab # c(?x)", "flags f, w, x and V"),
     ],
 )
 def test_what_no_stream_can_follow_is_refused(pattern: str, problem: str) -> None:
