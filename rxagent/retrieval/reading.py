@@ -52,8 +52,8 @@ def read_folder(
 
     Raises:
         ConfigurationError: If the name of a reader is no suffix of a file.
-        DocumentError: While they are read, if the folder is not there, or what a reader
-            raises.
+        DocumentError: While they are read, if the folder or one in it cannot be
+            listed, or what a reader raises.
     """
     chosen = readers or {".txt": read_text, ".md": read_text}
     for name in chosen:
@@ -71,12 +71,23 @@ class _Folder:
     readers: Mapping[str, Reader]
 
     def __iter__(self) -> Iterator[Document]:
-        if not self.path.is_dir():  # an empty one would delete a whole collection
+        if not self.path.is_dir():
             raise DocumentError(str(self.path), "is no folder")
-        for path in sorted(self.path.rglob("*")):
-            reader = self.readers.get(path.suffix.lower())
-            if reader is None or not path.is_file():
-                continue
+        for path in sorted(self._files()):
             name = path.relative_to(self.path).as_posix()
-            for document in reader(path):
+            for document in self.readers[path.suffix.lower()](path):
                 yield replace(document, id=name + document.id.removeprefix(str(path)))
+
+    def _files(self) -> Iterator[Path]:
+        for folder, _, names in os.walk(self.path, onerror=_unlisted):
+            for path in (Path(folder, name) for name in names):
+                # A broken link is left for its reader to refuse; pathlib would raise.
+                is_file = os.path.isfile(path) or not os.path.exists(path)
+                if is_file and path.suffix.lower() in self.readers:
+                    yield path
+
+
+def _unlisted(error: OSError) -> None:
+    """Refuse to go on: what is not seen would be taken for gone, and be deleted."""
+    problem = f"cannot be listed: {error.strerror}"
+    raise DocumentError(str(error.filename), problem) from error

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -185,6 +186,53 @@ def test_what_is_no_text_and_what_is_no_folder_says_so(tmp_path: Path) -> None:
         list(read_folder(tmp_path))
     with pytest.raises(DocumentError, match="is no folder"):
         list(read_folder(tmp_path / "no"))
+
+
+def test_a_folder_that_cannot_be_listed_is_named_and_nothing_is_deleted(
+    tmp_path: Path,
+) -> None:
+    """Its documents would be taken for gone.  Paths over 4096 bytes are refused even
+    to root.
+    """
+    index = MemoryDocuments()
+    run(ingest([Document(id="z", text="old")], index))
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(21):
+        os.mkdir("x" * 200, dir_fd=here)
+        there = os.open("x" * 200, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = there
+    os.close(here)
+    with pytest.raises(DocumentError, match=r"xxx' cannot be listed: File name too"):
+        run(ingest(read_folder(tmp_path), index))
+    assert texts(index) == {"old"}
+
+
+def test_a_file_that_vanishes_while_others_are_read_is_the_error(
+    tmp_path: Path,
+) -> None:
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text(name, encoding="utf-8")
+
+    def read(path: Path) -> Iterable[Document]:
+        (tmp_path / "b.md").unlink(missing_ok=True)
+        return read_text(path)
+
+    index = MemoryDocuments()
+    run(ingest(read_folder(tmp_path), index))
+    with pytest.raises(DocumentError, match=r"b\.md' cannot be read"):
+        run(ingest(read_folder(tmp_path, {".md": read}), index))
+    assert texts(index) == {"a.md", "b.md"}
+
+
+def test_a_link_to_nowhere_is_the_error_and_one_in_a_circle(tmp_path: Path) -> None:
+    (tmp_path / "a.md").symlink_to("gone.md")
+    with pytest.raises(DocumentError, match=r"a\.md' cannot be read: .*No such file"):
+        list(read_folder(tmp_path))
+    (tmp_path / "a.md").unlink()
+    (tmp_path / "a.md").symlink_to("a.md")
+    with pytest.raises(DocumentError, match=r"a\.md' cannot be read: .*symbolic links"):
+        list(read_folder(tmp_path))
 
 
 def test_a_generator_that_was_read_already_deletes_nothing() -> None:
