@@ -66,7 +66,7 @@ def check_length(found: int, wanted: int) -> None:
     if found != wanted:
         raise RetrievalError(
             f"the index has vectors of {wanted} numbers, and the embedder makes some "
-            f"of {found}; use the one that made them, or begin with an empty index"
+            f"of {found}; use the one that made them, or begin with a new index"
         )
 
 

@@ -139,6 +139,8 @@ class QdrantDocuments:
                     "the embedder makes only zeros, and a collection of Qdrant must "
                     "know how long a vector is"
                 )
+            for each in lengths:  # a collection is never of another length again
+                check_length(each, lengths[0])
             self._make(lengths[0])
         there = self._length()
         for each in lengths:
