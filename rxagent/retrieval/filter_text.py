@@ -26,6 +26,7 @@ from typing import TypeAlias, get_args
 
 from rxagent.errors import FilterError
 from rxagent.retrieval.filters import (
+    MAX_DEPTH,
     AllOf,
     AnyOf,
     Compared,
@@ -41,7 +42,8 @@ __all__ = ["Bound", "parse_filter"]
 Bound: TypeAlias = Scalar | Sequence[Scalar]
 """What a ``:name`` stands for."""
 
-_MAX_DEPTH = 50  # parentheses and negations within each other
+# Parentheses and negations within each other; what is read can be joined to others.
+_MAX_DEPTH = MAX_DEPTH - 8
 
 _TOKEN = re.compile(
     r"""

@@ -25,6 +25,7 @@ from rxagent.retrieval import (
     parse_filter,
     within,
 )
+from rxagent.retrieval.filters import MAX_DEPTH
 from rxagent.testing._store_case import one, same
 
 __all__ = ["assert_index_contract", "assert_vector_contract", "uneven_vectors"]
@@ -220,6 +221,11 @@ def _filters() -> Iterator[Filter]:
     yield (some[0] | some[1]) & some[2]
     yield ~((some[0] & some[1]) | some[2])
     yield from (AllOf(parts=()), AnyOf(parts=()))
+    deep: Filter = Field("a") == 1
+    for level in range(MAX_DEPTH):
+        other = Field("a").not_in([level, "a", True])
+        deep = other & deep & other if level % 2 else other | deep | other
+    yield deep
     many = [Field("a") != number for number in range(400)]
     yield AllOf.joined(many)
     yield AnyOf.joined(many)
