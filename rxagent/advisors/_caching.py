@@ -22,6 +22,7 @@ from rxagent.errors import ConfigurationError, RequestError, StreamCancelledErro
 from rxagent.events import ChatEvent, Finished
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
+from rxagent.retrieval.once import one
 from rxagent.types import Advisor, Exchange, Operator
 
 T = TypeVar("T")
@@ -104,7 +105,10 @@ def _or_none(make: Callable[[], Observable[T]], what: str) -> Observable[T | Non
         _log.warning("an answer %s: %s", what, error, exc_info=error)
         return just(None)
 
-    source: Observable[T | None] = reactivex.defer(lambda _: make())
+    def start(_: abc.SchedulerBase) -> Observable[T | None]:
+        return one("the store", make())  # without an item the turn would have no end
+
+    source = reactivex.defer(start)
     return source.pipe(ops.catch(failed))
 
 

@@ -11,6 +11,7 @@ from reactivex import operators as ops
 
 from rxagent.errors import RetrievalError
 from rxagent.operators import just
+from rxagent.retrieval.once import one
 from rxagent.types import Embedder
 
 __all__ = ["Vector", "check_length", "unit_vectors"]
@@ -36,12 +37,7 @@ def unit_vectors(
     if not said:
         return just((None,) * len(texts))
 
-    def spread(made: list[tuple[Vector, ...]]) -> tuple[Vector | None, ...]:
-        if len(made) != 1:  # with none, nothing would be kept and nobody told
-            raise RetrievalError(
-                f"the embedder emitted {len(made)} times; it must emit all vectors once"
-            )
-        [vectors] = made
+    def spread(vectors: tuple[Vector, ...]) -> tuple[Vector | None, ...]:
         if len(vectors) != len(said):
             raise RetrievalError(
                 f"the embedder made {len(vectors)} vectors of {len(said)} texts; it "
@@ -50,11 +46,7 @@ def unit_vectors(
         left = iter(vectors)
         return tuple(_unit(next(left)) if text.strip() else None for text in texts)
 
-    made: object = embedder(said)
-    if not isinstance(made, Observable):
-        kind = type(made).__name__
-        raise RetrievalError(f"the embedder returned a {kind}, not an Observable")
-    return made.pipe(ops.to_list(), ops.map(spread))
+    return one("the embedder", embedder(said)).pipe(ops.map(spread))
 
 
 def check_length(found: int, wanted: int) -> None:

@@ -13,6 +13,7 @@ from reactivex import operators as ops
 
 from rxagent.errors import ConfigurationError
 from rxagent.retrieval.document import Document
+from rxagent.retrieval.once import one
 from rxagent.retrieval.query import Query, Retriever
 from rxagent.tools.rules import check_count
 
@@ -52,7 +53,7 @@ def hybrid(*retrievers: Retriever, candidates: int = 20) -> Retriever:
     def retrieve(query: Query) -> Observable[tuple[Document, ...]]:
         deeper = replace(query, top_k=max(query.top_k, candidates))
         found = [
-            retriever(deeper).pipe(ops.map(_numbered(number)))
+            one("a retriever", retriever(deeper)).pipe(ops.map(_numbered(number)))
             for number, retriever in enumerate(retrievers)
         ]
 

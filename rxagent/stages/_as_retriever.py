@@ -6,7 +6,7 @@ from reactivex import operators as ops
 
 from rxagent.operators import just
 from rxagent.retrieval import Document, Query, Retriever
-from rxagent.stages._at_once import one
+from rxagent.retrieval.once import one
 from rxagent.stages._retrieval import Retrieval
 from rxagent.stages._stage import AnyStage
 

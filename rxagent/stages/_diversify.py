@@ -11,7 +11,6 @@ from rxagent.choices import check_callable
 from rxagent.errors import ConfigurationError
 from rxagent.operators import concat_each, just
 from rxagent.retrieval.embedding import Vector, unit_vectors
-from rxagent.stages._at_once import one
 from rxagent.stages._retrieval import Retrieval
 from rxagent.stages._stage import Stage
 from rxagent.tools.rules import check_count
@@ -63,7 +62,7 @@ def diversify(embedder: Embedder, *, top_n: int, balance: float = 0.5) -> Stage:
             )
 
         texts = [retrieval.queries[0], *(each.text for each in documents)]
-        return one("the embedder", unit_vectors(embedder, texts)).pipe(ops.map(told))
+        return unit_vectors(embedder, texts).pipe(ops.map(told))
 
     return Stage(
         name="diversify",

@@ -8,7 +8,7 @@ from reactivex import Observable
 from rxagent.choices import check_callable
 from rxagent.errors import ConfigurationError, RetrievalError
 from rxagent.operators import concat_each, just
-from rxagent.stages._at_once import one
+from rxagent.retrieval.once import one
 from rxagent.stages._retrieval import Retrieval
 from rxagent.stages._stage import AnyStage, Stage
 

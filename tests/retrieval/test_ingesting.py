@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import reactivex
 from reactivex import Observable
 from reactivex import operators as ops
 
@@ -19,6 +21,7 @@ from rxagent.memory import LexicalEmbedder
 from rxagent.retrieval import (
     Document,
     Field,
+    Filter,
     Ingested,
     MemoryDocuments,
     Query,
@@ -163,6 +166,77 @@ def test_an_index_that_fails_is_the_error(tmp_path: Path) -> None:
         run(ingest(BOOKS, index))
     with pytest.raises(ConfigurationError, match="batch_size"):
         ingest(BOOKS, MemoryDocuments(), batch_size=0)
+
+
+class Peculiar:
+    """An index of somebody's own, one of whose methods does as it likes.
+
+    It keeps what it is given, whatever it tells of that.
+    """
+
+    def __init__(self, method: str, does: Callable[[], Observable[Any]]) -> None:
+        self.kept = MemoryDocuments()
+        self._method = method
+        self._does = does
+
+    def add(self, documents: Sequence[Document]) -> Observable[int]:
+        return self._told("add", self.kept.add(documents))
+
+    def delete(self, which: Iterable[str] | Filter) -> Observable[int]:
+        return self._told("delete", self.kept.delete(which))
+
+    def ids(self, which: Filter) -> Observable[tuple[str, ...]]:
+        return self._told("ids", self.kept.ids(which))
+
+    def search(self, query: Query) -> Observable[tuple[Document, ...]]:
+        return self.kept.search(query)
+
+    def _told(self, method: str, source: Observable[Any]) -> Observable[Any]:
+        if method != self._method:
+            return source
+        told: Any = self._does()
+        return source.pipe(ops.flat_map(lambda _: told)) if told else told
+
+
+def broken() -> Observable[Any]:
+    raise LookupError("the disk is full")
+
+
+@pytest.mark.parametrize("method", ["add", "delete", "ids"])
+@pytest.mark.parametrize(
+    ("does", "error", "says"),
+    [
+        (reactivex.empty, RetrievalError, "of the index emitted 0 items"),
+        (lambda: reactivex.of(1, 2), RetrievalError, "of the index emitted 2 items"),
+        (lambda: None, RetrievalError, "of the index returned a NoneType"),
+        (broken, LookupError, "the disk is full"),
+        (lambda: reactivex.throw(OSError("gone")), OSError, "gone"),
+    ],
+    ids=["nothing", "twice", "none", "raises", "fails"],
+)
+def test_an_index_that_breaks_its_promise_is_the_error_and_loses_nothing(
+    method: str,
+    does: Callable[[], Observable[Any]],
+    error: type[Exception],
+    says: str,
+) -> None:
+    index = Peculiar(method, does)
+    run(ingest([Document(id="z", text="old")], index.kept))
+    ends: list[Exception] = []
+    watched = ingest(BOOKS, index).pipe(ops.do_action(on_error=ends.append))
+    with pytest.raises(error, match=says):
+        list(block(watched))
+    assert len(ends) == 1  # nothing was raised past the stream
+    if method != "delete":
+        assert "old" in texts(index.kept)
+    done = list(block(ingest(BOOKS, index.kept)))[-1]
+    assert len(texts(index.kept)) == done.documents == 3
+
+
+def test_ids_that_come_one_by_one_are_not_letters() -> None:
+    index = Peculiar("ids", lambda: reactivex.of("a#1"))
+    with pytest.raises(RetrievalError, match=r"emitted a str, .* all ids as one tuple"):
+        run(ingest(BOOKS, index))
 
 
 def test_it_is_cold_and_a_folder_can_be_read_again(tmp_path: Path) -> None:
