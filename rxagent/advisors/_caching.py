@@ -17,12 +17,13 @@ from rxagent.advisors._resumption import RESUME
 from rxagent.caching import KeptAnswer
 from rxagent.caching.fingerprint import Fingerprint, KeyOf, context_of, fingerprint
 from rxagent.chain import around
-from rxagent.choices import check_callable, check_has
-from rxagent.errors import ConfigurationError, RequestError, StreamCancelledError
+from rxagent.choices import check_callable, check_has, check_text
+from rxagent.errors import RequestError, StreamCancelledError
 from rxagent.events import ChatEvent, Finished
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
 from rxagent.retrieval.once import one
+from rxagent.tools.rules import check_switch
 from rxagent.types import Advisor, Exchange, Operator
 
 T = TypeVar("T")
@@ -49,9 +50,8 @@ def caching(
         An advisor.  If looking or keeping fails that is logged, and the rest is asked.
     """
     check_callable("key", key)
-    given: object = namespace
-    if not isinstance(given, str):
-        raise ConfigurationError(f"namespace takes a text, not {given!r}")
+    check_text("namespace", namespace)
+    check_switch("tools", tools)
     flights = Flights[KeptAnswer, ChatEvent]()
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:

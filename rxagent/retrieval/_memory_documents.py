@@ -14,14 +14,20 @@ import reactivex
 from reactivex import Observable
 from reactivex import operators as ops
 
+from rxagent.choices import check_callable
 from rxagent.operators import concat_each, just
-from rxagent.retrieval.chosen import chosen
 from rxagent.retrieval.document import Document
-from rxagent.retrieval.embedding import Vector, check_length, unit_vectors
+from rxagent.retrieval.embedding import (
+    Vector,
+    check_length,
+    check_similarity,
+    unit_vectors,
+)
 from rxagent.retrieval.filters import Filter
 from rxagent.retrieval.fusion import hybrid
+from rxagent.retrieval.given import check_filter, chosen, last_of_each
 from rxagent.retrieval.matching import matches
-from rxagent.retrieval.query import Query
+from rxagent.retrieval.query import Query, check_query
 from rxagent.retrieval.words import query_words, words_of
 from rxagent.types import Embedder
 
@@ -53,6 +59,9 @@ class MemoryDocuments:
         embedder: The same one as long as the index lives.
         min_similarity: Least cosine of what is found by its meaning.
 
+    Raises:
+        ConfigurationError: If an option makes no sense.
+
     Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
     Beyond", 2009, for the ranking by words; words are not stemmed.
     """
@@ -60,6 +69,8 @@ class MemoryDocuments:
     def __init__(
         self, embedder: Embedder | None = None, *, min_similarity: float = 0.0
     ) -> None:
+        check_callable("embedder", embedder, may_be_class=False)
+        check_similarity("min_similarity", min_similarity)
         self._embedder = embedder
         self._min_similarity = min_similarity
         self._kept: dict[str, _Kept] = {}
@@ -67,7 +78,7 @@ class MemoryDocuments:
 
     def add(self, documents: Sequence[Document]) -> Observable[int]:
         """Keep documents; see `DocumentIndex.add`."""
-        last = [*{each.id: each for each in documents}.values()]
+        last = last_of_each(documents)
 
         def write(vectors: tuple[Vector | None, ...]) -> int:
             added = {
@@ -100,6 +111,7 @@ class MemoryDocuments:
         Returns:
             Emits them once, the best first.
         """
+        check_query(query)
         return self._once(lambda every: _by_bm25(query_words(query.text), every), query)
 
     def by_vector(self, query: Query) -> Observable[tuple[Document, ...]]:
@@ -111,6 +123,7 @@ class MemoryDocuments:
         Returns:
             Emits them once, the closest first; none if there is no embedder.
         """
+        check_query(query)
 
         def search(vectors: tuple[Vector | None, ...]) -> Observable[_Found]:
             return self._once(partial(self._cosines, vectors[0]), query)
@@ -132,6 +145,7 @@ class MemoryDocuments:
 
     def ids(self, which: Filter) -> Observable[tuple[str, ...]]:
         """Name documents; see `DocumentIndex.ids`."""
+        check_filter("ids", which)
 
         def name(_: object) -> tuple[str, ...]:
             with self._lock:

@@ -9,12 +9,12 @@ from typing import TypeAlias
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.errors import RetrievalError
+from rxagent.errors import ConfigurationError, RetrievalError
 from rxagent.operators import just
 from rxagent.retrieval.once import one
 from rxagent.types import Embedder
 
-__all__ = ["Vector", "check_length", "unit_vectors"]
+__all__ = ["Vector", "check_length", "check_similarity", "unit_vectors"]
 
 Vector: TypeAlias = tuple[float, ...]
 
@@ -60,6 +60,20 @@ def check_length(found: int, wanted: int) -> None:
             f"the index has vectors of {wanted} numbers, and the embedder makes some "
             f"of {found}; use the one that made them, or begin with a new index"
         )
+
+
+def check_similarity(option: str, value: object) -> None:
+    """Refuse what is no cosine.
+
+    Raises:
+        ConfigurationError: If it is no number from -1 to 1.
+    """
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not -1 <= value <= 1
+    ):
+        raise ConfigurationError(f"{option} must be from -1 to 1, got {value!r}")
 
 
 def _unit(vector: Vector) -> Vector | None:

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias, get_args
 
+from rxagent.choices import check_text
 from rxagent.errors import FilterError
 from rxagent.retrieval.filters import (
     MAX_DEPTH,
@@ -83,7 +84,9 @@ def parse_filter(text: str, /, **bound: Bound) -> Filter:
 
     Raises:
         FilterError: If the text is no filter; says where and why.
+        ConfigurationError: If it is no text.
     """
+    check_text("parse_filter", text)
     return _Parser(text, bound).whole()
 
 

@@ -216,10 +216,12 @@ class Field:
         Raises:
             ConfigurationError: If it is one text, whose letters would be the values.
         """
-        if isinstance(values, str):
+        given: object = values
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            what = "text" if isinstance(given, str) else "value"
             raise ConfigurationError(
-                f"the field {self.name!r} is compared with one text where a list is "
-                "due; write is_in([text])"
+                f"the field {self.name!r} is compared with one {what} where a list is "
+                f"due; write is_in([{what}])"
             )
         return Listed(field=self.name, values=tuple(values))
 
@@ -238,6 +240,9 @@ class Field:
 
 def _flat(filters: Iterable[Filter], kind: type[AllOf | AnyOf]) -> tuple[Filter, ...]:
     """The filters, with the parts of those that are of ``kind`` in their place."""
+    given: object = filters
+    if not isinstance(given, Iterable):
+        raise _no_part(given)
     return tuple(
         part
         for each in filters
@@ -267,9 +272,10 @@ def _no_part(given: object) -> ConfigurationError:
     )
 
 
-def _check(field: str, values: Iterable[object]) -> None:
-    if problem := problem_of(field):
-        raise ConfigurationError(f"a filter cannot look at a field named by {problem}")
+def _check(field: object, values: Iterable[object]) -> None:
+    is_text = isinstance(field, str)
+    if named := problem_of(field) if is_text else f"a {type(field).__name__}":
+        raise ConfigurationError(f"a filter cannot look at a field named by {named}")
     for value in values:
         if problem := problem_of(value):
             raise ConfigurationError(

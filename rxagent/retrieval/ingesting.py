@@ -11,10 +11,12 @@ import reactivex
 from reactivex import Observable, abc
 from reactivex import operators as ops
 
+from rxagent.choices import check_callable, check_has, check_text
 from rxagent.errors import RequestError, RetrievalError
 from rxagent.operators import concat_each, expand_rounds, just
 from rxagent.retrieval.document import Document
 from rxagent.retrieval.filters import Field
+from rxagent.retrieval.given import check_document, check_documents
 from rxagent.retrieval.index import DocumentIndex
 from rxagent.retrieval.once import one
 from rxagent.retrieval.splitting import Splitter, chunk
@@ -76,8 +78,13 @@ def ingest(
         stops it before the next batch.
 
     Raises:
-        ConfigurationError: If ``batch_size`` is less than 1.
+        ConfigurationError: If ``documents`` are no list, ``index`` is none, ``split``
+            no function, ``collection`` no text, or ``batch_size`` less than 1.
     """
+    check_documents("ingest takes", documents)
+    check_has("index", index, "ids", such_as="an index, such as MemoryDocuments()")
+    check_callable("split", split)
+    check_text("collection", collection)
     check_count("batch_size", batch_size, least=1)
     runs = count()
 
@@ -152,8 +159,12 @@ class _Work:
         self, documents: Iterable[Document], split: Splitter, collection: str
     ) -> Iterator[Document]:
         for document in documents:
+            check_document(document)
             metadata = {**document.metadata, "collection": collection}
-            for part in split(replace(document, metadata=metadata)):
+            parts = split(replace(document, metadata=metadata))
+            check_documents("a splitter returns", parts)
+            for part in parts:
+                check_document(part)
                 if part.metadata.get("collection") == collection:
                     yield part
                 else:  # it would never be found again, to be kept or deleted

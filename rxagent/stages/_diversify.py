@@ -44,9 +44,10 @@ def diversify(embedder: Embedder, *, top_n: int, balance: float = 0.5) -> Stage:
     Source: Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for
     Reordering Documents and Producing Summaries", SIGIR 1998.
     """
-    check_callable("embedder", embedder, may_be_none=False)
+    check_callable("embedder", embedder, may_be_class=False, may_be_none=False)
     check_count("top_n", top_n, least=1)
-    if not 0 <= balance <= 1:
+    weight: object = balance
+    if not isinstance(weight, int | float) or not 0 <= balance <= 1:
         raise ConfigurationError(f"balance must be from 0 to 1, got {balance!r}")
 
     def choose(retrieval: Retrieval) -> Observable[Retrieval]:
