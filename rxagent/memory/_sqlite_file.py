@@ -148,7 +148,10 @@ class SqliteFile:
         connection.execute("PRAGMA secure_delete = ON")
         synchronous = "FULL" if self._durable else "NORMAL"
         connection.execute(f"PRAGMA synchronous = {synchronous}")
-        if self._version(connection) < len(self._migrations):
+        connection.execute("BEGIN")  # all that tells whose it is, at one moment
+        with connection:
+            version = self._version(connection)
+        if version < len(self._migrations):
             connection.execute("BEGIN IMMEDIATE")
             with connection:
                 # Again, as another process may have been faster.
