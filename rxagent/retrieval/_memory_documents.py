@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nlargest
@@ -45,7 +45,7 @@ class _Kept:
 
 
 _Found: TypeAlias = tuple[Document, ...]
-_Score: TypeAlias = Callable[[Sequence[_Kept]], Iterable[float | None]]
+_Score: TypeAlias = Callable[[_Kept], float | None]
 
 
 class MemoryDocuments:
@@ -112,7 +112,7 @@ class MemoryDocuments:
             Emits them once, the best first.
         """
         check_query(query)
-        return self._once(lambda every: _by_bm25(query_words(query.text), every), query)
+        return self._once(partial(_bm25, query_words(query.text)), query)
 
     def by_vector(self, query: Query) -> Observable[tuple[Document, ...]]:
         """Find documents that mean much the same.
@@ -126,7 +126,7 @@ class MemoryDocuments:
         check_query(query)
 
         def search(vectors: tuple[Vector | None, ...]) -> Observable[_Found]:
-            return self._once(partial(self._cosines, vectors[0]), query)
+            return self._once(lambda _: partial(self._cosine, vectors[0]), query)
 
         return self._vectors([query.text]).pipe(concat_each(search))
 
@@ -159,32 +159,31 @@ class MemoryDocuments:
             return just((None,) * len(texts))
         return reactivex.defer(lambda _: unit_vectors(embedder, texts))
 
-    def _once(self, score: _Score, query: Query) -> Observable[_Found]:
+    def _once(
+        self, rank: Callable[[Sequence[_Kept]], _Score], query: Query
+    ) -> Observable[_Found]:
         def find(_: object) -> _Found:
             with self._lock:
                 every = [*self._kept.values()]
+            score = rank(every)
             wanted = query.filter
-            found = (
-                (each, kept.document)
-                for each, kept in zip(score(every), every, strict=True)
-                if each is not None
-                and (wanted is None or matches(wanted, kept.document.metadata))
+            scored = (
+                (score(each), each.document)
+                for each in every
+                if wanted is None or matches(wanted, each.document.metadata)
             )
+            found = ((each, document) for each, document in scored if each is not None)
             best = nlargest(query.top_k, found, key=itemgetter(0))
             return tuple(replace(document, score=each) for each, document in best)
 
         return just(None).pipe(ops.map(find))
 
-    def _cosines(
-        self, wanted: Vector | None, kept: Sequence[_Kept]
-    ) -> Iterator[float | None]:
-        for each in kept:
-            score: float | None = None
-            if wanted is not None and each.vector is not None:
-                check_length(len(wanted), len(each.vector))
-                score = sum(map(mul, wanted, each.vector))
-            is_close = score is not None and score >= self._min_similarity
-            yield score if is_close else None
+    def _cosine(self, wanted: Vector | None, kept: _Kept) -> float | None:
+        if wanted is None or kept.vector is None:
+            return None
+        check_length(len(wanted), len(kept.vector))
+        cosine: float = sum(map(mul, wanted, kept.vector))
+        return cosine if cosine >= self._min_similarity else None
 
     def _named(self, which: tuple[str, ...] | Filter) -> set[str]:
         if isinstance(which, tuple):
@@ -208,18 +207,21 @@ def _check_lengths(kept: Iterable[_Kept]) -> None:
         check_length(found, wanted)
 
 
-def _by_bm25(wanted: Sequence[str], kept: Sequence[_Kept]) -> Iterator[float | None]:
-    with_word = {word: sum(word in each.words for each in kept) for word in wanted}
-    mean = sum(each.length for each in kept) / max(len(kept), 1)
+def _bm25(wanted: Sequence[str], every: Sequence[_Kept]) -> _Score:
+    with_word = {word: sum(word in each.words for each in every) for word in wanted}
+    mean = sum(each.length for each in every) / max(len(every), 1)
     weights = {
-        word: log(1 + (len(kept) - count + 0.5) / (count + 0.5))
+        word: log(1 + (len(every) - count + 0.5) / (count + 0.5))
         for word, count in with_word.items()
         if count
     }
-    for each in kept:
-        score = 0.0
+
+    def score(kept: _Kept) -> float | None:
+        total = 0.0
         for word, weight in weights.items():
-            if said := each.words[word]:
-                long = _K1 * (1 - _B + _B * each.length / mean)
-                score += weight * said * (_K1 + 1) / (said + long)
-        yield score or None
+            if said := kept.words[word]:
+                long = _K1 * (1 - _B + _B * kept.length / mean)
+                total += weight * said * (_K1 + 1) / (said + long)
+        return total or None
+
+    return score
