@@ -160,7 +160,13 @@ class SqliteFile:
                         connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {self._application_id}")
                 connection.execute(f"PRAGMA user_version = {len(self._migrations)}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait here.  The file works without it, and whoever opens
+            # it while nobody else reads makes it so for all.
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
 
     def _version(self, connection: sqlite3.Connection) -> int:
         (owner,) = connection.execute("PRAGMA application_id").fetchone()
