@@ -7,7 +7,7 @@ from typing import get_args
 
 from rxagent.errors import ConfigurationError
 
-__all__ = ["check_callable", "check_choice", "check_has"]
+__all__ = ["check_callable", "check_choice", "check_has", "check_text"]
 
 
 def check_choice(name: str, word: object, choices: object) -> None:
@@ -28,8 +28,27 @@ def check_choice(name: str, word: object, choices: object) -> None:
         )
 
 
+def check_text(name: str, given: object) -> None:
+    """Refuse what is no text.
+
+    Args:
+        name: Of the option.
+        given: Anything.
+
+    Raises:
+        ConfigurationError: If it is none.
+    """
+    if not isinstance(given, str):
+        raise ConfigurationError(f"{name} takes a text, not {given!r}")
+
+
 def check_callable(
-    name: str, given: object, *, may_be_async: bool = False, may_be_none: bool = True
+    name: str,
+    given: object,
+    *,
+    may_be_async: bool = False,
+    may_be_class: bool = True,
+    may_be_none: bool = True,
 ) -> None:
     """Refuse what cannot be called, where it is given and not where it is needed.
 
@@ -37,6 +56,7 @@ def check_callable(
         name: Of the option.
         given: A function, or ``None``.
         may_be_async: Whether what an ``async def`` returns is awaited.
+        may_be_class: Whether to call it, and get an object, is what is wanted.
         may_be_none: Whether ``None`` stands for something else.
 
     Raises:
@@ -44,6 +64,11 @@ def check_callable(
     """
     if not callable(given) and not (given is None and may_be_none):
         raise ConfigurationError(f"{name} takes a function, not {given!r}")
+    if isinstance(given, type) and not may_be_class:
+        kind = given.__name__
+        raise ConfigurationError(
+            f"{name} takes a function, not the class {kind}; write {kind}(...)"
+        )
     if iscoroutinefunction(given) and not may_be_async:
         raise ConfigurationError(
             f"{name} takes a plain function, and {given!r} is an async one: nobody "

@@ -71,7 +71,6 @@ from rxagent.guards import (
 from rxagent.memory import (
     CONVERSATION_ID,
     LexicalEmbedder,
-    MemoryIndex,
     MemoryStore,
 )
 from rxagent.messages import AssistantMessage
@@ -136,7 +135,7 @@ ADVISORS: Mapping[str, Callable[[], Advisor]] = {
     "trim": lambda: trim(1_000),
     "validate": lambda: validate(check=lambda response: None),
     "vector_memory": lambda: in_conversation(
-        vector_memory(MemoryIndex(), LexicalEmbedder())
+        vector_memory(MemoryDocuments(LexicalEmbedder()))
     ),
 }
 

@@ -22,8 +22,9 @@ from rxagent.named import Order, named
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
 from rxagent.retrieval import Document, Filter, Query, parse_filter
+from rxagent.retrieval.given import check_filter
 from rxagent.stages import AnyStage, Retrieval
-from rxagent.tools.rules import check_count
+from rxagent.tools.rules import check_count, check_switch
 from rxagent.types import Advisor, Exchange, Operator
 from rxagent.usage import Usage
 
@@ -54,11 +55,12 @@ class Answering:
     on_failure: OnStageFailure
 
     def __post_init__(self) -> None:
-        for stage in self.stages:
-            check_callable("stages", stage, may_be_none=False)
         check_count("top_k", self.top_k, least=1)
-        if not isinstance(self.filter, Filter):
+        if callable(self.filter):
             check_callable("filter", self.filter)
+        elif self.filter is not None:
+            check_filter("filter", self.filter)
+        check_switch("inject_when_empty", self.inject_when_empty)
         check_choice("on_failure", self.on_failure, OnStageFailure)
 
     def advisor(self, name: str, *, settings: str) -> Advisor:

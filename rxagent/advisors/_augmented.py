@@ -10,6 +10,7 @@ from rxagent.choices import check_callable
 from rxagent.errors import ConfigurationError
 from rxagent.retrieval import Document
 from rxagent.stages._element import element
+from rxagent.tools.rules import check_switch
 
 QA_TEMPLATE = """\
 {question}
@@ -51,7 +52,8 @@ class Augmenting:
         show: What of a document is shown; by default its text.
 
     Raises:
-        ConfigurationError: If the template lacks a place, or ``show`` is no function.
+        ConfigurationError: If the template lacks a place, ``show`` is no function, or
+            ``cite`` neither true nor false.
     """
 
     cite: bool = False
@@ -60,6 +62,7 @@ class Augmenting:
 
     def __post_init__(self) -> None:
         check_callable("show", self.show)
+        check_switch("cite", self.cite)
         template: object = self._template
         for place in ("{question}", "{context}"):
             if not isinstance(template, str) or place not in template:

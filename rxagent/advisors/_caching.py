@@ -17,11 +17,13 @@ from rxagent.advisors._resumption import RESUME
 from rxagent.caching import KeptAnswer
 from rxagent.caching.fingerprint import Fingerprint, KeyOf, context_of, fingerprint
 from rxagent.chain import around
-from rxagent.choices import check_callable, check_has
-from rxagent.errors import ConfigurationError, RequestError, StreamCancelledError
+from rxagent.choices import check_callable, check_has, check_text
+from rxagent.errors import RequestError, StreamCancelledError
 from rxagent.events import ChatEvent, Finished
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
+from rxagent.retrieval.once import one
+from rxagent.tools.rules import check_switch
 from rxagent.types import Advisor, Exchange, Operator
 
 T = TypeVar("T")
@@ -48,9 +50,8 @@ def caching(
         An advisor.  If looking or keeping fails that is logged, and the rest is asked.
     """
     check_callable("key", key)
-    given: object = namespace
-    if not isinstance(given, str):
-        raise ConfigurationError(f"namespace takes a text, not {given!r}")
+    check_text("namespace", namespace)
+    check_switch("tools", tools)
     flights = Flights[KeptAnswer, ChatEvent]()
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
@@ -104,7 +105,10 @@ def _or_none(make: Callable[[], Observable[T]], what: str) -> Observable[T | Non
         _log.warning("an answer %s: %s", what, error, exc_info=error)
         return just(None)
 
-    source: Observable[T | None] = reactivex.defer(lambda _: make())
+    def start(_: abc.SchedulerBase) -> Observable[T | None]:
+        return one("the store", make())  # without an item the turn would have no end
+
+    source = reactivex.defer(start)
     return source.pipe(ops.catch(failed))
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from rxagent.advisors._answering import Answering, Mandatory
 from rxagent.advisors._augmented import Augmenting
 from rxagent.advisors._staged import OnStageFailure, stage_name
-from rxagent.prompt import listed
 from rxagent.retrieval import Document
 from rxagent.stages import AnyStage
+from rxagent.stages._stage import stages_of
 from rxagent.types import Advisor
 
 
@@ -70,7 +70,7 @@ def rag(
         ConfigurationError: If a word or a number makes no sense, a stage, ``show`` or
             ``filter`` is of the wrong type, or a place is missing in the template.
     """
-    given = listed("stages", stages)
+    given = stages_of("stages", stages)
     return Answering(
         stages=given,
         top_k=top_k,

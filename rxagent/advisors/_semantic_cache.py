@@ -79,7 +79,8 @@ def semantic_cache(
     check_seconds("ttl_s", ttl_s)
     check_callable("check", check, may_be_none=False)
     cosine: object = threshold
-    if not isinstance(cosine, int | float) or not 0 < threshold <= 1:
+    is_number = isinstance(cosine, int | float) and not isinstance(cosine, bool)
+    if not is_number or not 0 < threshold <= 1:
         raise ConfigurationError(
             f"threshold must be more than 0 and at most 1, got {threshold!r}"
         )

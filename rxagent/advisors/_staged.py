@@ -20,8 +20,8 @@ from rxagent.errors import (
 from rxagent.events import StageFinished
 from rxagent.named import name_of
 from rxagent.operators import concat_each, just
+from rxagent.retrieval.once import one
 from rxagent.stages import AnyStage, Retrieval, Stage
-from rxagent.stages._at_once import one
 
 OnStageFailure: TypeAlias = Literal["raise", "skip"]
 

@@ -19,7 +19,7 @@ from rxagent.operators import just
 from rxagent.prompt import listed
 from rxagent.requests import ChatRequest, ToolSpec
 from rxagent.search import KeywordIndex, ToolIndex
-from rxagent.tools.rules import check_count
+from rxagent.tools.rules import check_count, check_switch
 from rxagent.tools.withheld import Withheld
 from rxagent.types import Advisor, Exchange
 
@@ -84,7 +84,11 @@ def tool_search(
     check_count("limit", limit, least=1)
     always = _names(always_include)
     by = KeywordIndex() if index is None else index
-    check_has("index", by, "index", such_as="an index of tools, such as KeywordIndex()")
+    such_as = "an index of tools, such as KeywordIndex()"
+    if isinstance(by, str):  # which has an "index", too
+        raise ConfigurationError(f"index takes {such_as}, not {by!r}")
+    check_has("index", by, "index", such_as=such_as)
+    check_switch("accumulate", accumulate)
     search_tool = SearchTool(by, limit=limit)
 
     def offered(request: ChatRequest) -> ChatRequest:

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from reactivex import Observable
-from reactivex import operators as ops
 
 from rxagent.advisors._memory_section import MEMORY_NOTE, entry, with_section
 from rxagent.advisors._stored_at_end import stored_at_end
 from rxagent.advisors._turn_record import TurnRecord
 from rxagent.advisors._unmasked import check_unmasked
 from rxagent.chain import around
-from rxagent.choices import check_callable, check_has
+from rxagent.choices import check_has
 from rxagent.context import Key
 from rxagent.events import ChatEvent, Finished
 from rxagent.memory.conversation_id import (
@@ -19,23 +18,28 @@ from rxagent.memory.conversation_id import (
     check_key,
     conversation_id_of,
 )
-from rxagent.memory.vectors import VectorEntry, VectorIndex, VectorMatch
-from rxagent.messages import Message, UserMessage
+from rxagent.messages import AssistantMessage, Message, UserMessage
 from rxagent.named import Order, named
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
-from rxagent.tools.rules import check_count
-from rxagent.types import Advisor, Embedder, Exchange, Operator
-
-_Vector: TypeAlias = tuple[float, ...]
+from rxagent.retrieval import Document, DocumentIndex, Query
+from rxagent.retrieval.once import one
+from rxagent.retrieval.remembered import (
+    MESSAGE_ID,
+    ROLE,
+    everything_said,
+    remembered,
+    said_in,
+)
+from rxagent.tools.rules import check_count, check_switch
+from rxagent.types import Advisor, Exchange
 
 MEMORY_TOP_K = Key("chat_memory_vector_store_top_k", int)
 """How many entries one turn recalls, whatever the advisor says."""
 
 
 def vector_memory(
-    index: VectorIndex,
-    embedder: Embedder,
+    index: DocumentIndex,
     *,
     top_k: int = 20,
     everywhere: bool = False,
@@ -62,8 +66,9 @@ def vector_memory(
     list.  Place it left of the tool loop: on its right it looks things up each round.
 
     Args:
-        index: Where the vectors are; see `VectorIndex` and `MemoryIndex`.
-        embedder: Makes them; the same one as long as the index lives.
+        index: Where they are kept and found, such as `SqliteDocuments` in a file, with
+            an embedder; without one they are found by their words.  Give it an index of
+            its own: whoever searches all of it reads what people have said.
         top_k: How many entries are recalled at most.  The context of a call may say
             otherwise, under ``"chat_memory_vector_store_top_k"``; 0 recalls nothing.
         everywhere: Recall from all conversations, whoever had them.
@@ -71,20 +76,17 @@ def vector_memory(
         key: Where the context holds the id of the conversation.
 
     Returns:
-        An advisor.  Without an id the error is a `MissingContextError`.  If embedding,
-        looking up or indexing fails, that is the error.  Disposing stops all three.
+        An advisor.  Without an id the error is a `MissingContextError`.  If looking up
+        or indexing fails, that is the error.  Disposing stops both.
 
     Raises:
-        ConfigurationError: If ``top_k`` is less than 0, ``index`` is no index,
-            ``embedder`` no function or ``key`` no key.
+        ConfigurationError: If ``top_k`` is less than 0, ``index`` is no index or
+            ``key`` no key.
     """
-    check_has("index", index, "search", such_as="an index, such as MemoryIndex()")
+    check_has("index", index, "ids", such_as="an index, such as MemoryDocuments(...)")
     check_key(key)
     check_count("top_k", top_k, least=0)
-    check_callable("embedder", embedder)
-
-    def embedded(text: str) -> Observable[_Vector]:
-        return embedder([text]).pipe(ops.map(_the_only_one))
+    check_switch("everywhere", everywhere)
 
     def handle(request: ChatRequest, inner: Exchange) -> Observable[ChatEvent]:
         check_unmasked("vector_memory", request)
@@ -96,38 +98,31 @@ def vector_memory(
         if question is None:
             return just(request).pipe(inner)
 
-        def recalled(vector: _Vector) -> Observable[ChatEvent]:
-            def go_on(matches: Sequence[VectorMatch]) -> Observable[ChatEvent]:
-                asked = with_section(request, _entries(matches, request), note)
-                return just(asked).pipe(inner, remembering(vector))
+        own = said_in(conversation)
 
-            if not limit:
-                return go_on(())
-            where = None if everywhere else conversation
-            found = index.search(vector, limit=limit, conversation=where)
-            return found.pipe(concat_each(go_on))
-
-        def remembering(vector: _Vector) -> Operator[ChatEvent, ChatEvent]:
-            def write(messages: Sequence[Message]) -> Observable[int]:
-                asked, said = messages
-
-                def add(vector_of_answer: _Vector) -> Observable[int]:
-                    return index.add(
-                        [
-                            _entry(conversation, asked, vector),
-                            _entry(conversation, said, vector_of_answer),
-                        ]
-                    )
-
-                return embedded(said.text).pipe(concat_each(add))
-
+        def go_on(found: Sequence[Document]) -> Observable[ChatEvent]:
+            asked = with_section(request, _entries(found, request), note)
             # It keeps the question and the words of the answer, or nothing.
             record = TurnRecord([question], keep="answer", on_failure="discard")
-            return stored_at_end(
+            remembering = stored_at_end(
                 record, write=write, told=_as_it_is, failure=request.failure
             )
+            return just(asked).pipe(inner, remembering)
 
-        return embedded(question.text).pipe(concat_each(recalled))
+        def write(messages: Sequence[Message]) -> Observable[int]:
+            said = [
+                remembered(conversation, each)
+                for each in messages
+                if isinstance(each, UserMessage | AssistantMessage)
+            ]
+            return one("add of the index", index.add(said))
+
+        if not limit:
+            return go_on(())
+        where = everything_said() if everywhere else own
+        query = Query(text=question.text, top_k=limit, filter=where)
+        found = one("search of the index", index.search(query))
+        return found.pipe(concat_each(go_on))
 
     return named(
         "vector_memory",
@@ -143,25 +138,11 @@ def _question(request: ChatRequest) -> UserMessage | None:
     return users[-1] if users and users[-1].text.strip() else None
 
 
-def _entries(matches: Sequence[VectorMatch], request: ChatRequest) -> list[str]:
+def _entries(found: Sequence[Document], request: ChatRequest) -> Iterator[str]:
     known = {message.id for message in request.messages}
-    found = [match.entry for match in matches if match.entry.id not in known]
-    return [entry(each.role, each.text) for each in found]
-
-
-def _entry(conversation: str, message: Message, vector: _Vector) -> VectorEntry:
-    return VectorEntry(
-        id=message.id,
-        conversation=conversation,
-        role="user" if isinstance(message, UserMessage) else "assistant",
-        text=message.text,
-        vector=vector,
-    )
-
-
-def _the_only_one(vectors: Sequence[_Vector]) -> _Vector:
-    [vector] = vectors
-    return vector
+    for each in found:
+        if each.metadata.get(MESSAGE_ID) not in known:
+            yield entry(str(each.metadata.get(ROLE)), each.text)
 
 
 def _as_it_is(event: Finished) -> Finished:

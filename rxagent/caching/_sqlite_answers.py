@@ -64,7 +64,7 @@ class SqliteAnswers:
         check_count("max_entries", max_entries, least=1)
         self._max_entries = max_entries
         self._file = SqliteFile(
-            os.fspath(path),
+            path,
             busy_timeout_s=busy_timeout_s,
             migrations=_MIGRATIONS,
             application_id=_OURS,

@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING
 from rxagent.lazily import lazily
 
 if TYPE_CHECKING:
-    from rxagent.memory._indexed_store import IndexedStore
     from rxagent.memory._lexical_embedder import LexicalEmbedder
-    from rxagent.memory._memory_index import MemoryIndex
     from rxagent.memory._memory_store import MemoryStore
     from rxagent.memory._sqlite_store import SqliteStore
     from rxagent.memory.branches import fork, rollback
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from rxagent.memory.lines import all_conversations, export_lines, import_lines
     from rxagent.memory.store import ConversationStore
     from rxagent.memory.tokens import CountTokens, estimate_tokens
-    from rxagent.memory.vectors import VectorEntry, VectorIndex, VectorMatch
     from rxagent.memory.windows import Window, last_messages, last_tokens, last_turns
 
 __all__ = [
@@ -26,14 +23,9 @@ __all__ = [
     "ConversationInfo",
     "ConversationStore",
     "CountTokens",
-    "IndexedStore",
     "LexicalEmbedder",
-    "MemoryIndex",
     "MemoryStore",
     "SqliteStore",
-    "VectorEntry",
-    "VectorIndex",
-    "VectorMatch",
     "Window",
     "all_conversations",
     "estimate_tokens",
@@ -51,9 +43,7 @@ if not TYPE_CHECKING:
     __getattr__ = lazily(
         __name__,
         {
-            "_indexed_store": ["IndexedStore"],
             "_lexical_embedder": ["LexicalEmbedder"],
-            "_memory_index": ["MemoryIndex"],
             "_memory_store": ["MemoryStore"],
             "_sqlite_store": ["SqliteStore"],
             "branches": ["fork", "rollback"],
@@ -63,7 +53,6 @@ if not TYPE_CHECKING:
             "lines": ["all_conversations", "export_lines", "import_lines"],
             "store": ["ConversationStore"],
             "tokens": ["CountTokens", "estimate_tokens"],
-            "vectors": ["VectorEntry", "VectorIndex", "VectorMatch"],
             "windows": ["Window", "last_messages", "last_tokens", "last_turns"],
         },
     )

@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 import reactivex
 from reactivex import Observable, abc
 
-from rxagent.errors import StoreError
+from rxagent.errors import ConfigurationError, StoreError
 from rxagent.memory.versions import write_time
 from rxagent.runtime import from_thread
 
@@ -60,18 +60,26 @@ class SqliteFile:
         application_id: SQLite's mark of what is in a file; each kind has its own.
         durable: Whether a write is on the disk when it is told.  If not, a machine that
             loses its power loses the last writes, and none by half.
+
+    Raises:
+        ConfigurationError: If ``path`` is none, or ``busy_timeout_s`` no time.
     """
 
     def __init__(
         self,
-        path: str,
+        path: str | os.PathLike[str],
         *,
         busy_timeout_s: float,
         migrations: Sequence[Sequence[str]] = MIGRATIONS,
         application_id: int = _CONVERSATIONS,
         durable: bool = True,
     ) -> None:
-        self.path = path
+        self.path = _path(path)
+        wait_s: object = busy_timeout_s
+        if not isinstance(wait_s, int | float) or wait_s < 0:
+            raise ConfigurationError(
+                f"busy_timeout_s must be 0 seconds or more, got {wait_s!r}"
+            )
         self._busy_timeout_s = busy_timeout_s
         self._migrations = migrations
         self._application_id = application_id
@@ -140,7 +148,10 @@ class SqliteFile:
         connection.execute("PRAGMA secure_delete = ON")
         synchronous = "FULL" if self._durable else "NORMAL"
         connection.execute(f"PRAGMA synchronous = {synchronous}")
-        if self._version(connection) < len(self._migrations):
+        connection.execute("BEGIN")  # all that tells whose it is, at one moment
+        with connection:
+            version = self._version(connection)
+        if version < len(self._migrations):
             connection.execute("BEGIN IMMEDIATE")
             with connection:
                 # Again, as another process may have been faster.
@@ -149,7 +160,13 @@ class SqliteFile:
                         connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {self._application_id}")
                 connection.execute(f"PRAGMA user_version = {len(self._migrations)}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait here.  The file works without it, and whoever opens
+            # it while nobody else reads makes it so for all.
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
 
     def _version(self, connection: sqlite3.Connection) -> int:
         (owner,) = connection.execute("PRAGMA application_id").fetchone()
@@ -201,6 +218,16 @@ class _Worker(ThreadPoolExecutor):
             raise StoreError(
                 "", f"cannot be used: {self._path} is closed ({error}); open it anew"
             ) from None
+
+
+def _path(given: str | os.PathLike[str]) -> str:
+    try:
+        path: object = os.fspath(given)
+    except TypeError:
+        path = None
+    if not isinstance(path, str):
+        raise ConfigurationError(f"path takes the path of a file, not {given!r}")
+    return path
 
 
 def _told(name: str, busy_timeout_s: float) -> tuple[str, str]:

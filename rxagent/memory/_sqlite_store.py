@@ -42,7 +42,7 @@ class SqliteStore:
     def __init__(
         self, path: str | os.PathLike[str], *, busy_timeout_s: float = 5.0
     ) -> None:
-        self._file = SqliteFile(os.fspath(path), busy_timeout_s=busy_timeout_s)
+        self._file = SqliteFile(path, busy_timeout_s=busy_timeout_s)
 
     def __enter__(self) -> Self:
         return self

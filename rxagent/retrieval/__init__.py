@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from rxagent.lazily import lazily
 
 if TYPE_CHECKING:
+    from rxagent.retrieval._indexed_store import IndexedStore
     from rxagent.retrieval._memory_documents import MemoryDocuments
     from rxagent.retrieval._sqlite_documents import SqliteDocuments
     from rxagent.retrieval.document import Document, Metadata
@@ -46,6 +47,7 @@ __all__ = [
     "DocumentIndex",
     "Field",
     "Filter",
+    "IndexedStore",
     "Ingested",
     "Listed",
     "MemoryDocuments",
@@ -79,6 +81,7 @@ if not TYPE_CHECKING:
     __getattr__ = lazily(
         __name__,
         {
+            "_indexed_store": ["IndexedStore"],
             "_memory_documents": ["MemoryDocuments"],
             "_sqlite_documents": ["SqliteDocuments"],
             "document": ["Document", "Metadata"],

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nlargest
@@ -14,14 +14,20 @@ import reactivex
 from reactivex import Observable
 from reactivex import operators as ops
 
+from rxagent.choices import check_callable
 from rxagent.operators import concat_each, just
-from rxagent.retrieval.chosen import chosen
 from rxagent.retrieval.document import Document
-from rxagent.retrieval.embedding import Vector, check_length, unit_vectors
+from rxagent.retrieval.embedding import (
+    Vector,
+    check_length,
+    check_similarity,
+    unit_vectors,
+)
 from rxagent.retrieval.filters import Filter
 from rxagent.retrieval.fusion import hybrid
+from rxagent.retrieval.given import check_filter, chosen, last_of_each
 from rxagent.retrieval.matching import matches
-from rxagent.retrieval.query import Query
+from rxagent.retrieval.query import Query, check_query
 from rxagent.retrieval.words import query_words, words_of
 from rxagent.types import Embedder
 
@@ -39,7 +45,7 @@ class _Kept:
 
 
 _Found: TypeAlias = tuple[Document, ...]
-_Score: TypeAlias = Callable[[Sequence[_Kept]], Iterable[float | None]]
+_Score: TypeAlias = Callable[[_Kept], float | None]
 
 
 class MemoryDocuments:
@@ -53,6 +59,9 @@ class MemoryDocuments:
         embedder: The same one as long as the index lives.
         min_similarity: Least cosine of what is found by its meaning.
 
+    Raises:
+        ConfigurationError: If an option makes no sense.
+
     Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
     Beyond", 2009, for the ranking by words; words are not stemmed.
     """
@@ -60,6 +69,8 @@ class MemoryDocuments:
     def __init__(
         self, embedder: Embedder | None = None, *, min_similarity: float = 0.0
     ) -> None:
+        check_callable("embedder", embedder, may_be_class=False)
+        check_similarity("min_similarity", min_similarity)
         self._embedder = embedder
         self._min_similarity = min_similarity
         self._kept: dict[str, _Kept] = {}
@@ -67,7 +78,7 @@ class MemoryDocuments:
 
     def add(self, documents: Sequence[Document]) -> Observable[int]:
         """Keep documents; see `DocumentIndex.add`."""
-        last = [*{each.id: each for each in documents}.values()]
+        last = last_of_each(documents)
 
         def write(vectors: tuple[Vector | None, ...]) -> int:
             added = {
@@ -100,7 +111,8 @@ class MemoryDocuments:
         Returns:
             Emits them once, the best first.
         """
-        return self._once(lambda every: _by_bm25(query_words(query.text), every), query)
+        check_query(query)
+        return self._once(partial(_bm25, query_words(query.text)), query)
 
     def by_vector(self, query: Query) -> Observable[tuple[Document, ...]]:
         """Find documents that mean much the same.
@@ -111,9 +123,10 @@ class MemoryDocuments:
         Returns:
             Emits them once, the closest first; none if there is no embedder.
         """
+        check_query(query)
 
         def search(vectors: tuple[Vector | None, ...]) -> Observable[_Found]:
-            return self._once(partial(self._cosines, vectors[0]), query)
+            return self._once(lambda _: partial(self._cosine, vectors[0]), query)
 
         return self._vectors([query.text]).pipe(concat_each(search))
 
@@ -132,6 +145,7 @@ class MemoryDocuments:
 
     def ids(self, which: Filter) -> Observable[tuple[str, ...]]:
         """Name documents; see `DocumentIndex.ids`."""
+        check_filter("ids", which)
 
         def name(_: object) -> tuple[str, ...]:
             with self._lock:
@@ -145,32 +159,31 @@ class MemoryDocuments:
             return just((None,) * len(texts))
         return reactivex.defer(lambda _: unit_vectors(embedder, texts))
 
-    def _once(self, score: _Score, query: Query) -> Observable[_Found]:
+    def _once(
+        self, rank: Callable[[Sequence[_Kept]], _Score], query: Query
+    ) -> Observable[_Found]:
         def find(_: object) -> _Found:
             with self._lock:
                 every = [*self._kept.values()]
+            score = rank(every)
             wanted = query.filter
-            found = (
-                (each, kept.document)
-                for each, kept in zip(score(every), every, strict=True)
-                if each is not None
-                and (wanted is None or matches(wanted, kept.document.metadata))
+            scored = (
+                (score(each), each.document)
+                for each in every
+                if wanted is None or matches(wanted, each.document.metadata)
             )
+            found = ((each, document) for each, document in scored if each is not None)
             best = nlargest(query.top_k, found, key=itemgetter(0))
             return tuple(replace(document, score=each) for each, document in best)
 
         return just(None).pipe(ops.map(find))
 
-    def _cosines(
-        self, wanted: Vector | None, kept: Sequence[_Kept]
-    ) -> Iterator[float | None]:
-        for each in kept:
-            score: float | None = None
-            if wanted is not None and each.vector is not None:
-                check_length(len(wanted), len(each.vector))
-                score = sum(map(mul, wanted, each.vector))
-            is_close = score is not None and score >= self._min_similarity
-            yield score if is_close else None
+    def _cosine(self, wanted: Vector | None, kept: _Kept) -> float | None:
+        if wanted is None or kept.vector is None:
+            return None
+        check_length(len(wanted), len(kept.vector))
+        cosine: float = sum(map(mul, wanted, kept.vector))
+        return cosine if cosine >= self._min_similarity else None
 
     def _named(self, which: tuple[str, ...] | Filter) -> set[str]:
         if isinstance(which, tuple):
@@ -194,18 +207,21 @@ def _check_lengths(kept: Iterable[_Kept]) -> None:
         check_length(found, wanted)
 
 
-def _by_bm25(wanted: Sequence[str], kept: Sequence[_Kept]) -> Iterator[float | None]:
-    with_word = {word: sum(word in each.words for each in kept) for word in wanted}
-    mean = sum(each.length for each in kept) / max(len(kept), 1)
+def _bm25(wanted: Sequence[str], every: Sequence[_Kept]) -> _Score:
+    with_word = {word: sum(word in each.words for each in every) for word in wanted}
+    mean = sum(each.length for each in every) / max(len(every), 1)
     weights = {
-        word: log(1 + (len(kept) - count + 0.5) / (count + 0.5))
+        word: log(1 + (len(every) - count + 0.5) / (count + 0.5))
         for word, count in with_word.items()
         if count
     }
-    for each in kept:
-        score = 0.0
+
+    def score(kept: _Kept) -> float | None:
+        total = 0.0
         for word, weight in weights.items():
-            if said := each.words[word]:
-                long = _K1 * (1 - _B + _B * each.length / mean)
-                score += weight * said * (_K1 + 1) / (said + long)
-        yield score or None
+            if said := kept.words[word]:
+                long = _K1 * (1 - _B + _B * kept.length / mean)
+                total += weight * said * (_K1 + 1) / (said + long)
+        return total or None
+
+    return score

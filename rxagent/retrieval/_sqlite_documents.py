@@ -11,6 +11,7 @@ import reactivex
 from reactivex import Observable
 from reactivex import operators as ops
 
+from rxagent.choices import check_callable
 from rxagent.errors import RetrievalError, StoreError
 from rxagent.memory._sqlite_file import SqliteFile
 from rxagent.operators import concat_each, just
@@ -24,12 +25,12 @@ from rxagent.retrieval._sqlite_rows import (
     read,
     write,
 )
-from rxagent.retrieval.chosen import chosen
 from rxagent.retrieval.document import Document
-from rxagent.retrieval.embedding import Vector, unit_vectors
+from rxagent.retrieval.embedding import Vector, check_similarity, unit_vectors
 from rxagent.retrieval.filters import Filter
 from rxagent.retrieval.fusion import hybrid
-from rxagent.retrieval.query import Query
+from rxagent.retrieval.given import check_filter, chosen, last_of_each
+from rxagent.retrieval.query import Query, check_query
 from rxagent.retrieval.words import query_words
 from rxagent.types import Embedder
 
@@ -59,7 +60,8 @@ class SqliteDocuments:
         busy_timeout_s: How long to wait for another process that writes.
 
     Raises:
-        ConfigurationError: If there is an embedder, and no numpy to compare vectors.
+        ConfigurationError: If an option makes no sense, or there is an embedder, and no
+            numpy to compare vectors.
     """
 
     def __init__(
@@ -70,13 +72,15 @@ class SqliteDocuments:
         min_similarity: float = 0.0,
         busy_timeout_s: float = 5.0,
     ) -> None:
+        check_callable("embedder", embedder, may_be_class=False)
+        check_similarity("min_similarity", min_similarity)
         if embedder is not None:
             check_numpy()
         self._embedder = embedder
         self._min_similarity = min_similarity
         self._matrices: dict[sqlite3.Connection, Matrix] = {}
         self._file = SqliteFile(
-            os.fspath(path),
+            path,
             busy_timeout_s=busy_timeout_s,
             migrations=MIGRATIONS,
             application_id=DOCUMENTS,
@@ -100,7 +104,7 @@ class SqliteDocuments:
 
     def add(self, documents: Sequence[Document]) -> Observable[int]:
         """Keep documents; see `DocumentIndex.add`."""
-        last = [*{each.id: each for each in documents}.values()]
+        last = last_of_each(documents)
 
         def keep(vectors: tuple[Vector | None, ...]) -> Observable[int]:
             return self._use(lambda database: write(database, last, vectors))
@@ -125,6 +129,7 @@ class SqliteDocuments:
         Returns:
             Emits them once, the best first.
         """
+        check_query(query)
         words = " OR ".join(f'"{each}"' for each in query_words(query.text))
         if not words or not query.top_k:
             return just(())
@@ -152,6 +157,7 @@ class SqliteDocuments:
         Returns:
             Emits them once, the closest first; none if there is no embedder.
         """
+        check_query(query)
 
         def search(
             vectors: tuple[Vector | None, ...],
@@ -176,6 +182,7 @@ class SqliteDocuments:
 
     def ids(self, which: Filter) -> Observable[tuple[str, ...]]:
         """Name documents; see `DocumentIndex.ids`."""
+        check_filter("ids", which)
 
         def name(database: sqlite3.Connection) -> tuple[str, ...]:
             condition, parameters = where(which)

@@ -8,6 +8,7 @@ there, too; what is null has none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heapreplace
 from itertools import groupby
 from typing import TypeAlias, assert_never
 
@@ -87,15 +88,20 @@ def _equal(field: str, values: Sequence[Scalar], *, negated: bool) -> _Sql:
 
 
 def _joined(word: str, parts: Sequence[_Sql]) -> _Sql:
-    """The parts as a tree whose depth grows with the logarithm of their number.
+    """The parts as a tree, the two shortest joined first, the longer one on the left.
 
     SQLite refuses expressions that are over 1,000 deep, and a row of ``AND`` is one.
+    And its parser keeps no more than 100 words in mind: one for each level that is on
+    the left of an ``AND``, three where it is on the right.
     """
     if not parts:  # all of nothing holds, and any of nothing does not
         return str(word == "AND").upper(), ()
-    if len(parts) == 1:
-        return parts[0]
-    half = len(parts) // 2
-    left, of_left = _joined(word, parts[:half])
-    right, of_right = _joined(word, parts[half:])
-    return f"({left} {word} {right})", (*of_left, *of_right)
+    by_length = [(len(sql), n, sql, of) for n, (sql, of) in enumerate(parts)]
+    heapify(by_length)
+    while len(by_length) > 1:
+        _, n, right, of_right = heappop(by_length)
+        _, _, left, of_left = by_length[0]
+        both = f"({left} {word} {right})"
+        heapreplace(by_length, (len(both), n, both, (*of_left, *of_right)))
+    _, _, sql, parameters = by_length[0]
+    return sql, parameters

@@ -67,12 +67,12 @@ def write(
     lengths = [len(each) for each in vectors if each is not None]
     database.execute("BEGIN IMMEDIATE")
     with database:
-        delete(database, tuple(each.id for each in documents))
         there = database.execute(
             "SELECT length(vector) / 4 FROM documents WHERE vector NOT NULL LIMIT 1"
         ).fetchone()
         for each in lengths:
             check_length(each, lengths[0] if there is None else there[0])
+        delete(database, tuple(each.id for each in documents))
         last = database.execute(
             "SELECT seq FROM sqlite_sequence WHERE name = 'documents'"
         ).fetchone()

@@ -9,11 +9,12 @@ from typing import TypeAlias
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.errors import RetrievalError
+from rxagent.errors import ConfigurationError, RetrievalError
 from rxagent.operators import just
+from rxagent.retrieval.once import one
 from rxagent.types import Embedder
 
-__all__ = ["Vector", "check_length", "unit_vectors"]
+__all__ = ["Vector", "check_length", "check_similarity", "unit_vectors"]
 
 Vector: TypeAlias = tuple[float, ...]
 
@@ -36,12 +37,7 @@ def unit_vectors(
     if not said:
         return just((None,) * len(texts))
 
-    def spread(made: list[tuple[Vector, ...]]) -> tuple[Vector | None, ...]:
-        if len(made) != 1:  # with none, nothing would be kept and nobody told
-            raise RetrievalError(
-                f"the embedder emitted {len(made)} times; it must emit all vectors once"
-            )
-        [vectors] = made
+    def spread(vectors: tuple[Vector, ...]) -> tuple[Vector | None, ...]:
         if len(vectors) != len(said):
             raise RetrievalError(
                 f"the embedder made {len(vectors)} vectors of {len(said)} texts; it "
@@ -50,11 +46,7 @@ def unit_vectors(
         left = iter(vectors)
         return tuple(_unit(next(left)) if text.strip() else None for text in texts)
 
-    made: object = embedder(said)
-    if not isinstance(made, Observable):
-        kind = type(made).__name__
-        raise RetrievalError(f"the embedder returned a {kind}, not an Observable")
-    return made.pipe(ops.to_list(), ops.map(spread))
+    return one("the embedder", embedder(said)).pipe(ops.map(spread))
 
 
 def check_length(found: int, wanted: int) -> None:
@@ -66,8 +58,22 @@ def check_length(found: int, wanted: int) -> None:
     if found != wanted:
         raise RetrievalError(
             f"the index has vectors of {wanted} numbers, and the embedder makes some "
-            f"of {found}; use the one that made them, or begin with an empty index"
+            f"of {found}; use the one that made them, or begin with a new index"
         )
+
+
+def check_similarity(option: str, value: object) -> None:
+    """Refuse what is no cosine.
+
+    Raises:
+        ConfigurationError: If it is no number from -1 to 1.
+    """
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not -1 <= value <= 1
+    ):
+        raise ConfigurationError(f"{option} must be from -1 to 1, got {value!r}")
 
 
 def _unit(vector: Vector) -> Vector | None:

@@ -24,8 +24,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias, get_args
 
+from rxagent.choices import check_text
 from rxagent.errors import FilterError
 from rxagent.retrieval.filters import (
+    MAX_DEPTH,
     AllOf,
     AnyOf,
     Compared,
@@ -41,7 +43,8 @@ __all__ = ["Bound", "parse_filter"]
 Bound: TypeAlias = Scalar | Sequence[Scalar]
 """What a ``:name`` stands for."""
 
-_MAX_DEPTH = 50  # parentheses and negations within each other
+# Parentheses and negations within each other; what is read can be joined to others.
+_MAX_DEPTH = MAX_DEPTH - 8
 
 _TOKEN = re.compile(
     r"""
@@ -81,7 +84,9 @@ def parse_filter(text: str, /, **bound: Bound) -> Filter:
 
     Raises:
         FilterError: If the text is no filter; says where and why.
+        ConfigurationError: If it is no text.
     """
+    check_text("parse_filter", text)
     return _Parser(text, bound).whole()
 
 

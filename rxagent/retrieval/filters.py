@@ -10,9 +10,10 @@ translates filters has to know it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, NoReturn, TypeAlias, cast
 
+from rxagent.choices import check_choice
 from rxagent.errors import ConfigurationError
 from rxagent.retrieval.scalars import Scalar, problem_of
 
@@ -28,6 +29,9 @@ __all__ = [
 ]
 
 Comparison: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
+
+MAX_DEPTH = 32
+"""How many ``&`` and ``|`` may be within each other: every index can say as many."""
 
 _OPPOSITE: dict[Comparison, Comparison] = {
     "==": "!=",
@@ -52,6 +56,8 @@ class _Combined:
         """Either or both."""
         return AnyOf.joined((cast("Filter", self), other))
 
+    __rand__, __ror__ = __and__, __or__  # only of what is none
+
     def __bool__(self) -> NoReturn:
         """Refuse ``and``, ``or`` and ``1 < x < 2``, which would drop a part."""
         raise ConfigurationError(
@@ -74,6 +80,7 @@ class Compared(_Combined):
     value: Scalar
 
     def __post_init__(self) -> None:
+        check_choice("is_", self.is_, Comparison)
         _check(self.field, (self.value,))
 
     def __invert__(self) -> Compared:
@@ -120,6 +127,10 @@ class AllOf(_Combined):
     """All of the parts match."""
 
     parts: tuple[Filter, ...]
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "depth", _depth(self.parts))
 
     @classmethod
     def joined(cls, filters: Iterable[Filter]) -> Filter:
@@ -137,6 +148,10 @@ class AnyOf(_Combined):
     """At least one of the parts matches."""
 
     parts: tuple[Filter, ...]
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "depth", _depth(self.parts))
 
     @classmethod
     def joined(cls, filters: Iterable[Filter]) -> Filter:
@@ -189,16 +204,24 @@ class Field:
 
     __hash__ = None  # type: ignore[assignment]  # equality makes a filter
 
+    def __and__(self, other: object) -> NoReturn:
+        """Refuse ``a == 1 & b == 2``: ``&`` binds tighter than ``==``."""
+        raise _no_part(self if isinstance(other, Filter) else other)
+
+    __or__ = __rand__ = __ror__ = __and__
+
     def is_in(self, values: Iterable[Scalar]) -> Listed:
         """Equal to one of the values.
 
         Raises:
             ConfigurationError: If it is one text, whose letters would be the values.
         """
-        if isinstance(values, str):
+        given: object = values
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            what = "text" if isinstance(given, str) else "value"
             raise ConfigurationError(
-                f"the field {self.name!r} is compared with one text where a list is "
-                "due; write is_in([text])"
+                f"the field {self.name!r} is compared with one {what} where a list is "
+                f"due; write is_in([{what}])"
             )
         return Listed(field=self.name, values=tuple(values))
 
@@ -217,6 +240,9 @@ class Field:
 
 def _flat(filters: Iterable[Filter], kind: type[AllOf | AnyOf]) -> tuple[Filter, ...]:
     """The filters, with the parts of those that are of ``kind`` in their place."""
+    given: object = filters
+    if not isinstance(given, Iterable):
+        raise _no_part(given)
     return tuple(
         part
         for each in filters
@@ -224,9 +250,32 @@ def _flat(filters: Iterable[Filter], kind: type[AllOf | AnyOf]) -> tuple[Filter,
     )
 
 
-def _check(field: str, values: Iterable[object]) -> None:
-    if problem := problem_of(field):
-        raise ConfigurationError(f"a filter cannot look at a field named by {problem}")
+def _depth(parts: tuple[Filter, ...]) -> int:
+    """Of what has these parts."""
+    for each in parts:
+        if not isinstance(each, Filter):
+            raise _no_part(each)
+    inner = (each.depth for each in parts if isinstance(each, AllOf | AnyOf))
+    depth = 1 + max(inner, default=0)
+    if depth > MAX_DEPTH:
+        raise ConfigurationError(
+            f"a filter has over {MAX_DEPTH} parts within each other; join many at once "
+            "with AllOf.joined or AnyOf.joined, or list values with is_in"
+        )
+    return depth
+
+
+def _no_part(given: object) -> ConfigurationError:
+    return ConfigurationError(
+        f"a {type(given).__name__} is no part of a filter; join comparisons, each in "
+        "parentheses: (Field('a') == 1) & (Field('b') == 2)"
+    )
+
+
+def _check(field: object, values: Iterable[object]) -> None:
+    is_text = isinstance(field, str)
+    if named := problem_of(field) if is_text else f"a {type(field).__name__}":
+        raise ConfigurationError(f"a filter cannot look at a field named by {named}")
     for value in values:
         if problem := problem_of(value):
             raise ConfigurationError(

@@ -13,7 +13,9 @@ from reactivex import operators as ops
 
 from rxagent.errors import ConfigurationError
 from rxagent.retrieval.document import Document
-from rxagent.retrieval.query import Query, Retriever
+from rxagent.retrieval.given import check_documents
+from rxagent.retrieval.once import one
+from rxagent.retrieval.query import Query, Retriever, check_query, check_retriever
 from rxagent.tools.rules import check_count
 
 __all__ = ["fused", "hybrid"]
@@ -43,16 +45,22 @@ def hybrid(*retrievers: Retriever, candidates: int = 20) -> Retriever:
         and disposing stops all.
 
     Raises:
-        ConfigurationError: If there is no retriever, or ``candidates`` is less than 1.
+        ConfigurationError: If there is no retriever, one is none, or ``candidates`` is
+            less than 1.
     """
     if not retrievers:
         raise ConfigurationError("hybrid needs at least one retriever")
+    for each in retrievers:
+        if isinstance(each, Sequence):
+            raise ConfigurationError("hybrid takes one by one: hybrid(*retrievers)")
+        check_retriever("hybrid", each)
     check_count("candidates", candidates, least=1)
 
     def retrieve(query: Query) -> Observable[tuple[Document, ...]]:
+        check_query(query)
         deeper = replace(query, top_k=max(query.top_k, candidates))
         found = [
-            retriever(deeper).pipe(ops.map(_numbered(number)))
+            one("a retriever", retriever(deeper)).pipe(ops.map(_numbered(number)))
             for number, retriever in enumerate(retrievers)
         ]
 
@@ -85,6 +93,7 @@ def fused(rankings: Iterable[Sequence[Document]]) -> tuple[Document, ...]:
     first: dict[str, Document] = {}
     scores: dict[str, float] = {}
     for ranking in rankings:
+        check_documents("fused takes a list, with", ranking)
         seen: set[str] = set()
         for rank, document in enumerate(ranking, start=1):
             if document.id in seen:

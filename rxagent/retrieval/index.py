@@ -22,7 +22,11 @@ class DocumentIndex(Protocol):
     `RetrievalError`, or that of the embedder.  A write is atomic, and searches that
     begin after it was told see it.
 
-    `rxagent.testing.assert_index_contract` checks all this.
+    Vectors of an index have one length.  One of another length is a `RetrievalError`,
+    though it take the place of the only document: it was made by another embedder.
+
+    `rxagent.testing.assert_index_contract` checks all this, and of vectors
+    `assert_vector_contract`.
     """
 
     def add(self, documents: Sequence[Document]) -> Observable[int]:

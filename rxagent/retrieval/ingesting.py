@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import count
@@ -11,11 +11,14 @@ import reactivex
 from reactivex import Observable, abc
 from reactivex import operators as ops
 
-from rxagent.errors import RequestError
+from rxagent.choices import check_callable, check_has, check_text
+from rxagent.errors import RequestError, RetrievalError
 from rxagent.operators import concat_each, expand_rounds, just
 from rxagent.retrieval.document import Document
 from rxagent.retrieval.filters import Field
+from rxagent.retrieval.given import check_document, check_documents
 from rxagent.retrieval.index import DocumentIndex
+from rxagent.retrieval.once import one
 from rxagent.retrieval.splitting import Splitter, chunk
 from rxagent.runtime import from_thread
 from rxagent.tools.rules import check_count
@@ -68,14 +71,20 @@ def ingest(
         batch_size: Chunks that are read, embedded and written at once.
 
     Returns:
-        Cold.  Emits how far it is.  If a document cannot be read, or a chunk not be
-        written, that is the error, and nothing is deleted; a `RequestError` if it is
+        Cold.  Emits how far it is.  If a document cannot be read, a chunk not be
+        written, or a method of the index does not emit once, that is the error, and
+        nothing is deleted; a `RequestError` if it is
         subscribed again, and ``documents`` could be iterated only once.  Disposing
         stops it before the next batch.
 
     Raises:
-        ConfigurationError: If ``batch_size`` is less than 1.
+        ConfigurationError: If ``documents`` are no list, ``index`` is none, ``split``
+            no function, ``collection`` no text, or ``batch_size`` less than 1.
     """
+    check_documents("ingest takes", documents)
+    check_has("index", index, "ids", such_as="an index, such as MemoryDocuments()")
+    check_callable("split", split)
+    check_text("collection", collection)
     check_count("batch_size", batch_size, least=1)
     runs = count()
 
@@ -87,8 +96,8 @@ def ingest(
                 "what can be iterated anew, such as read_folder"
             )
         work = _Work(documents, index, split or _whole, collection, batch_size)
-        known = index.ids(Field("collection") == collection)
-        return known.pipe(
+        wanted = Field("collection") == collection
+        return one("ids of the index", index.ids(wanted)).pipe(
             concat_each(work.begin),
             expand_rounds(_nothing, _last, lambda _: work.go_on()),
             ops.finally_action(work.close),
@@ -118,7 +127,12 @@ class _Work:
         self._left = True
         self._ended = False
 
-    def begin(self, known: Sequence[str]) -> Observable[Ingested]:
+    def begin(self, known: object) -> Observable[Ingested]:
+        if not isinstance(known, Collection) or isinstance(known, str):
+            raise RetrievalError(
+                f"ids of the index emitted a {type(known).__name__}, and it has to "
+                "emit all ids as one tuple"
+            )
         self._known = {*known}
         return self._next()
 
@@ -129,7 +143,9 @@ class _Work:
             return None
         self._ended = True
         stale = sorted(self._known - self._seen)
-        deleted = self._index.delete(stale) if stale else just(0)
+        if not stale:
+            return just(self._far)
+        deleted = one("delete of the index", self._index.delete(stale))
         return deleted.pipe(ops.map(self._deleted))
 
     def close(self) -> None:
@@ -143,8 +159,12 @@ class _Work:
         self, documents: Iterable[Document], split: Splitter, collection: str
     ) -> Iterator[Document]:
         for document in documents:
+            check_document(document)
             metadata = {**document.metadata, "collection": collection}
-            for part in split(replace(document, metadata=metadata)):
+            parts = split(replace(document, metadata=metadata))
+            check_documents("a splitter returns", parts)
+            for part in parts:
+                check_document(part)
                 if part.metadata.get("collection") == collection:
                     yield part
                 else:  # it would never be found again, to be kept or deleted
@@ -171,7 +191,9 @@ class _Work:
             self._far = replace(self._far, added=self._far.added + len(new))
             return self._far
 
-        return (self._index.add(new) if new else just(0)).pipe(ops.map(written))
+        if not new:
+            return just(self._far)
+        return one("add of the index", self._index.add(new)).pipe(ops.map(written))
 
     def _deleted(self, count: int) -> Ingested:
         self._far = replace(self._far, deleted=count)

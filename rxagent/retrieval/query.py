@@ -8,13 +8,15 @@ from typing import TypeAlias
 
 from reactivex import Observable
 
+from rxagent.choices import check_callable, check_text
 from rxagent.errors import ConfigurationError
 from rxagent.messages import Message
 from rxagent.retrieval.document import Document
 from rxagent.retrieval.filters import Filter
+from rxagent.retrieval.given import check_filter
 from rxagent.tools.rules import check_count
 
-__all__ = ["Query", "Retriever", "within"]
+__all__ = ["Query", "Retriever", "check_query", "check_retriever", "within"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +42,9 @@ class Query:
 
     def __post_init__(self) -> None:
         check_count("top_k", self.top_k, least=0)
-        text: object = self.text
-        if not isinstance(text, str):
-            kind = type(text).__name__
-            raise ConfigurationError(f"text takes what is looked for, not a {kind}")
+        check_text("what is looked for", self.text)
         if self.filter is not None:
-            _check_filter("filter", self.filter)
+            check_filter("filter", self.filter)
 
     def within(self, narrower: Filter | None) -> Query:
         """This query, for documents that ``narrower`` lets through as well.
@@ -79,16 +78,43 @@ def within(retriever: Retriever, mandatory: Filter) -> Retriever:
         A retriever.  Filters of queries narrow it, and cannot widen it.
 
     Raises:
-        ConfigurationError: If ``mandatory`` is no filter; without one, everything would
-            be found.
+        ConfigurationError: If ``mandatory`` is no filter, without which everything
+            would be found, or ``retriever`` no function.
     """
-    _check_filter("mandatory", mandatory)
+    check_retriever("retriever", retriever)
+    check_filter("mandatory", mandatory)
     return lambda query: retriever(query.within(mandatory))
 
 
-def _check_filter(name: str, given: object) -> None:
-    if not isinstance(given, Filter):
+def check_query(given: object) -> None:
+    """Refuse to search for what is no query.
+
+    Raises:
+        ConfigurationError: If it is none.
+    """
+    if isinstance(given, Observable):  # it stands where a stage is due
         raise ConfigurationError(
-            f"{name} takes a filter, such as Field('tenant') == 'ann' or "
-            f"parse_filter(...), not a {type(given).__name__}"
+            "a search is no stage; make one of it: retrieve(index.search)"
         )
+    if not isinstance(given, Query):
+        raise ConfigurationError(
+            f"a search takes Query(text=...), not a {type(given).__name__}"
+        )
+
+
+def check_retriever(name: str, given: object) -> None:
+    """Refuse what does not find documents.
+
+    Args:
+        name: Of what takes it.
+        given: Anything.
+
+    Raises:
+        ConfigurationError: If it is no function, or an index, which has one.
+    """
+    may_find = callable(given) and not isinstance(given, type)
+    if hasattr(given, "search") and not may_find:
+        raise ConfigurationError(
+            f"{name} takes the search of an index, not the index; write index.search"
+        )
+    check_callable(name, given, may_be_none=False)

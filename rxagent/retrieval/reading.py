@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from rxagent.choices import check_callable, check_text
 from rxagent.errors import ConfigurationError, DocumentError
 from rxagent.retrieval.document import Document
+from rxagent.retrieval.given import check_document, check_documents
 
 __all__ = ["Reader", "read_folder", "read_text"]
 
@@ -51,12 +53,24 @@ def read_folder(
         anew each time.  Their ids are relative to the folder, so that it can be moved.
 
     Raises:
-        ConfigurationError: If the name of a reader is no suffix of a file.
-        DocumentError: While they are read, if the folder is not there, or what a reader
-            raises.
+        ConfigurationError: If ``folder`` is no path, a reader no function, or its name
+            no suffix of a file.
+        DocumentError: While they are read, if the folder or one in it cannot be
+            listed, or what a reader raises.
     """
+    where: object = folder
+    if not isinstance(where, str | os.PathLike):
+        raise ConfigurationError(f"folder takes a path, not {where!r}")
+    given: object = readers
+    if given is not None and not isinstance(given, Mapping):
+        raise ConfigurationError(
+            "readers takes readers by their suffixes, such as {'.md': read_text}, not "
+            f"{given!r}"
+        )
     chosen = readers or {".txt": read_text, ".md": read_text}
-    for name in chosen:
+    for name, reader in chosen.items():
+        check_text("the suffix of a reader", name)
+        check_callable("a reader", reader, may_be_none=False)
         if name != Path(f"name{name}").suffix:  # no file has it
             raise ConfigurationError(
                 f"a reader is named by the last suffix of its files, such as '.md', "
@@ -71,12 +85,26 @@ class _Folder:
     readers: Mapping[str, Reader]
 
     def __iter__(self) -> Iterator[Document]:
-        if not self.path.is_dir():  # an empty one would delete a whole collection
+        if not self.path.is_dir():
             raise DocumentError(str(self.path), "is no folder")
-        for path in sorted(self.path.rglob("*")):
-            reader = self.readers.get(path.suffix.lower())
-            if reader is None or not path.is_file():
-                continue
+        for path in sorted(self._files()):
             name = path.relative_to(self.path).as_posix()
-            for document in reader(path):
+            documents = self.readers[path.suffix.lower()](path)
+            check_documents("a reader returns", documents)
+            for document in documents:
+                check_document(document)
                 yield replace(document, id=name + document.id.removeprefix(str(path)))
+
+    def _files(self) -> Iterator[Path]:
+        for folder, _, names in os.walk(self.path, onerror=_unlisted):
+            for path in (Path(folder, name) for name in names):
+                # A broken link is left for its reader to refuse; pathlib would raise.
+                is_file = os.path.isfile(path) or not os.path.exists(path)
+                if is_file and path.suffix.lower() in self.readers:
+                    yield path
+
+
+def _unlisted(error: OSError) -> None:
+    """Refuse to go on: what is not seen would be taken for gone, and be deleted."""
+    problem = f"cannot be listed: {error.strerror}"
+    raise DocumentError(str(error.filename), problem) from error

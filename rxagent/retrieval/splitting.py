@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import accumulate
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from rxagent.errors import DocumentError
+from rxagent.choices import check_callable
+from rxagent.errors import ConfigurationError, DocumentError
 from rxagent.retrieval.document import Document
+from rxagent.retrieval.given import check_document
 from rxagent.retrieval.scalars import MetadataValue
 from rxagent.retrieval.spans import (
     Span,
@@ -84,10 +86,11 @@ def split_tokens(
     Raises:
         ConfigurationError: As of `split_sentences`.
     """
+    check_callable("tokens", tokens)
     taken = tokens or word_tokens
 
     def spans(text: str, *, size: int, overlap: int) -> Iterable[Span]:
-        ends = [0, *accumulate(map(len, taken(text)))]
+        ends = [0, *accumulate(map(len, _pieces(taken(text))))]
         if ends[-1] != len(text):
             raise DocumentError(
                 "", f"has {len(text)} characters, and its tokens have {ends[-1]}"
@@ -96,6 +99,17 @@ def split_tokens(
             yield ends[first], ends[after]
 
     return _Split("split_tokens", size, overlap, spans)
+
+
+def _pieces(made: object) -> Iterator[str]:
+    pieces = cast("Iterable[object]", made) if isinstance(made, Iterable) else (made,)
+    for each in pieces:
+        if not isinstance(each, str):
+            raise ConfigurationError(
+                "tokens takes a function that cuts a text into pieces of it, and it "
+                f"made a {type(each).__name__}; numbers of tokens have to be decoded"
+            )
+        yield each
 
 
 def word_tokens(text: str) -> Sequence[str]:
@@ -129,6 +143,7 @@ def split_headings(size: int = 1_000, *, overlap: int = 0) -> Splitter:
     check_sizes(size=size, overlap=overlap)
 
     def split(document: Document) -> tuple[Document, ...]:
+        check_document(document)
         return tuple(
             chunk(
                 document,
@@ -179,6 +194,7 @@ class _Split:
 
     def __call__(self, document: Document) -> tuple[Document, ...]:
         """The chunks of ``document``."""
+        check_document(document)
         spans = self.spans(document.text, size=self.size, overlap=self.overlap)
         try:
             return tuple(chunk(document, start=start, end=end) for start, end in spans)

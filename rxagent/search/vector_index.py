@@ -11,6 +11,7 @@ from typing import TypeAlias
 from reactivex import Observable
 from reactivex import operators as ops
 
+from rxagent.choices import check_callable
 from rxagent.errors import ConfigurationError
 from rxagent.operators import just
 from rxagent.requests import ToolSpec
@@ -32,9 +33,15 @@ class VectorIndex:
 
     Args:
         embed: Makes vectors of texts, such as ``OpenAIEmbeddings(...)``.
+
+    Raises:
+        ConfigurationError: If it is no function.
     """
 
     embed: Embedder
+
+    def __post_init__(self) -> None:
+        check_callable("embed", self.embed, may_be_class=False, may_be_none=False)
 
     @property
     def query(self) -> str:

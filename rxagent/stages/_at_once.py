@@ -8,8 +8,8 @@ from typing import TypeVar
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.errors import RetrievalError
 from rxagent.operators import just
+from rxagent.retrieval.once import one
 
 T = TypeVar("T")
 
@@ -40,24 +40,3 @@ def at_once(
         ops.to_list(),
         ops.map(in_order),
     )
-
-
-def one(what: str, source: Observable[T]) -> Observable[T]:
-    """Hold a stream to one item.
-
-    Args:
-        what: Emits it; for the error.
-        source: The stream.
-
-    Returns:
-        Its item, when it has completed.  None or several are a `RetrievalError`.
-    """
-
-    def checked(items: list[T]) -> T:
-        if len(items) != 1:
-            raise RetrievalError(
-                f"{what} emitted {len(items)} items, and it has to emit one"
-            )
-        return items[0]
-
-    return source.pipe(ops.to_list(), ops.map(checked))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from rxagent.retrieval import Document
+from rxagent.retrieval.given import check_documents
 
 _Found: TypeAlias = Sequence[Sequence[Document]]
 
@@ -20,6 +21,7 @@ def by_score(found: _Found) -> tuple[Document, ...]:
     """
     best: dict[str, Document] = {}
     for documents in found:
+        check_documents("by_score takes a list, with", documents)
         for document in documents:
             known = best.setdefault(document.id, document)
             if _key(document) < _key(known):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.choices import check_callable
+from rxagent.choices import check_callable, check_text
 from rxagent.messages import AssistantMessage, Message, UserMessage
 from rxagent.operators import concat_each, just
 from rxagent.stages._asking import Said, ask_model
@@ -56,8 +56,9 @@ def compress(
     Raises:
         ConfigurationError: If ``model`` is no function, or the number is less than 1.
     """
-    check_callable("model", model, may_be_none=False)
+    check_callable("model", model, may_be_class=False, may_be_none=False)
     check_count("max_messages", max_messages, least=1)
+    check_text("instructions", instructions)
 
     def make(retrieval: Retrieval) -> Observable[Retrieval]:
         spoken = [*_spoken(retrieval.query.history)][-max_messages:]

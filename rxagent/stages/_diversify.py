@@ -11,7 +11,6 @@ from rxagent.choices import check_callable
 from rxagent.errors import ConfigurationError
 from rxagent.operators import concat_each, just
 from rxagent.retrieval.embedding import Vector, unit_vectors
-from rxagent.stages._at_once import one
 from rxagent.stages._retrieval import Retrieval
 from rxagent.stages._stage import Stage
 from rxagent.tools.rules import check_count
@@ -45,9 +44,10 @@ def diversify(embedder: Embedder, *, top_n: int, balance: float = 0.5) -> Stage:
     Source: Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for
     Reordering Documents and Producing Summaries", SIGIR 1998.
     """
-    check_callable("embedder", embedder, may_be_none=False)
+    check_callable("embedder", embedder, may_be_class=False, may_be_none=False)
     check_count("top_n", top_n, least=1)
-    if not 0 <= balance <= 1:
+    weight: object = balance
+    if not isinstance(weight, int | float) or not 0 <= balance <= 1:
         raise ConfigurationError(f"balance must be from 0 to 1, got {balance!r}")
 
     def choose(retrieval: Retrieval) -> Observable[Retrieval]:
@@ -63,7 +63,7 @@ def diversify(embedder: Embedder, *, top_n: int, balance: float = 0.5) -> Stage:
             )
 
         texts = [retrieval.queries[0], *(each.text for each in documents)]
-        return one("the embedder", unit_vectors(embedder, texts)).pipe(ops.map(told))
+        return unit_vectors(embedder, texts).pipe(ops.map(told))
 
     return Stage(
         name="diversify",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.choices import check_callable
+from rxagent.choices import check_callable, check_text
 from rxagent.operators import concat_each
 from rxagent.stages._asking import Said, ask_model
 from rxagent.stages._retrieval import Retrieval
@@ -49,8 +49,9 @@ def expand(
     Raises:
         ConfigurationError: If ``model`` is no function, or ``count`` is less than 1.
     """
-    check_callable("model", model, may_be_none=False)
+    check_callable("model", model, may_be_class=False, may_be_none=False)
     check_count("count", count, least=1)
+    check_text("instructions", instructions)
     told_to = instructions.replace("{count}", str(count))
 
     def widen(retrieval: Retrieval) -> Observable[Retrieval]:

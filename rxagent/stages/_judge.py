@@ -7,7 +7,7 @@ from dataclasses import replace
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.choices import check_callable
+from rxagent.choices import check_callable, check_text
 from rxagent.errors import OutputError
 from rxagent.operators import concat_each, just
 from rxagent.retrieval import Document
@@ -58,7 +58,8 @@ def judge(
     Raises:
         ConfigurationError: If ``model`` is no function, or ``top_n`` less than 1.
     """
-    check_callable("model", model, may_be_none=False)
+    check_callable("model", model, may_be_class=False, may_be_none=False)
+    check_text("instructions", instructions)
     if top_n is not None:
         check_count("top_n", top_n, least=1)
 

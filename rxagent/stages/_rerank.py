@@ -10,7 +10,7 @@ from reactivex import operators as ops
 from rxagent.choices import check_callable
 from rxagent.operators import concat_each, just
 from rxagent.retrieval import Document
-from rxagent.stages._at_once import one
+from rxagent.retrieval.once import one
 from rxagent.stages._reordered import reordered
 from rxagent.stages._retrieval import Retrieval
 from rxagent.stages._stage import Stage

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from rxagent.requests import Origin
 from rxagent.retrieval import Document, Query
+from rxagent.retrieval.query import check_query
 from rxagent.usage import Usage
 
 __all__ = ["Retrieval"]
@@ -30,4 +31,5 @@ class Retrieval:
     @classmethod
     def of(cls, query: Query, *, origin: Origin | None = None) -> Retrieval:
         """Make the beginning, in which nothing but the query is known."""
+        check_query(query)
         return cls(query=query, queries=(query.text,), origin=origin or Origin())

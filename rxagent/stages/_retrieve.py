@@ -8,9 +8,10 @@ from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.choices import check_callable
-from rxagent.errors import RetrievalError
+from rxagent.errors import ConfigurationError, RetrievalError
 from rxagent.operators import concat_each
 from rxagent.retrieval import Document, Retriever, fused
+from rxagent.retrieval.query import check_retriever
 from rxagent.stages._at_once import at_once
 from rxagent.stages._retrieval import Retrieval
 from rxagent.stages._stage import Stage
@@ -52,7 +53,12 @@ def retrieve(
         ConfigurationError: If ``retriever`` or ``join`` is no function, or a number is
             less than 1.
     """
-    check_callable("retriever", retriever, may_be_none=False)
+    if isinstance(retriever, Stage):
+        raise ConfigurationError(
+            f"{retriever.name} is a stage, and finds no documents by itself; put it "
+            "into a list of stages, such as rag([...]), or make as_retriever(...) of it"
+        )
+    check_retriever("retriever", retriever)
     check_callable("join", join, may_be_none=False)
     check_count("max_concurrency", max_concurrency, least=1)
     if top_k is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from reactivex import Observable
 from reactivex import operators as ops
 
-from rxagent.choices import check_callable
+from rxagent.choices import check_callable, check_text
 from rxagent.operators import concat_each
 from rxagent.stages._asking import Said, ask_model
 from rxagent.stages._at_once import at_once
@@ -33,7 +33,8 @@ def reworded(
     Raises:
         ConfigurationError: If ``model`` is no function.
     """
-    check_callable("model", model, may_be_none=False)
+    check_callable("model", model, may_be_class=False, may_be_none=False)
+    check_text("instructions", instructions)
 
     def reword(retrieval: Retrieval) -> Observable[Retrieval]:
         def asked(text: str) -> Observable[Said]:

@@ -8,9 +8,9 @@ from reactivex import Observable
 from rxagent.choices import check_callable
 from rxagent.errors import ConfigurationError, RetrievalError
 from rxagent.operators import concat_each, just
-from rxagent.stages._at_once import one
+from rxagent.retrieval.once import one
 from rxagent.stages._retrieval import Retrieval
-from rxagent.stages._stage import AnyStage, Stage
+from rxagent.stages._stage import AnyStage, Stage, stages_of
 
 
 def route(
@@ -35,12 +35,16 @@ def route(
         stream, and disposing stops what runs.
 
     Raises:
-        ConfigurationError: If ``choose`` is no function, or there is no way to go.
+        ConfigurationError: If ``choose`` is no function, there is no way to go, or one
+            is no list of stages.
     """
     check_callable("choose", choose, may_be_none=False)
-    ways = {name: tuple(stages) for name, stages in routes.items()}
-    if not ways:
-        raise ConfigurationError("route needs at least one way to go")
+    given: object = routes
+    if not isinstance(given, Mapping) or not given:
+        raise ConfigurationError(
+            "route needs at least one way to go: a name, and a list of stages"
+        )
+    ways = {name: stages_of(f"route {name!r}", each) for name, each in routes.items()}
 
     def go(retrieval: Retrieval) -> Observable[Retrieval]:
         def on(name: str) -> Observable[Retrieval]:
@@ -54,4 +58,6 @@ def route(
         names = just(chosen) if isinstance(chosen, str) else chosen
         return one("choose", names).pipe(concat_each(on))
 
-    return Stage(name="route", operator=concat_each(go), settings=", ".join(ways))
+    return Stage(
+        name="route", operator=concat_each(go), settings=", ".join(map(str, ways))
+    )

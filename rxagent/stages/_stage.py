@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from reactivex import Observable
 
+from rxagent.choices import check_callable
+from rxagent.errors import ConfigurationError
+from rxagent.named import Named
+from rxagent.prompt import listed
 from rxagent.stages._retrieval import Retrieval
 from rxagent.types import Operator
 
-__all__ = ["AnyStage", "Stage"]
+__all__ = ["AnyStage", "Stage", "check_stage", "stages_of"]
 
 AnyStage: TypeAlias = Operator[Retrieval, Retrieval]
 """An operator that makes one fuller `Retrieval` of one; any will do."""
@@ -28,11 +33,17 @@ class Stage:
         name: Shown to whoever watches.
         operator: Emits one retrieval for one.
         settings: What it was made with, in words; no secrets.
+
+    Raises:
+        ConfigurationError: If ``operator`` is no function.
     """
 
     name: str
     operator: AnyStage
     settings: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        check_stage("operator", self.operator)
 
     def __call__(self, source: Observable[Retrieval]) -> Observable[Retrieval]:
         """Run it."""
@@ -40,3 +51,40 @@ class Stage:
 
     def __repr__(self) -> str:
         return f"{self.name}({self.settings})"
+
+
+def stages_of(name: str, given: Iterable[AnyStage]) -> tuple[AnyStage, ...]:
+    """The stages of a list.
+
+    Args:
+        name: Of the option.
+        given: A list, with or without anything in it.
+
+    Raises:
+        ConfigurationError: If it is none, or something in it is no stage.
+    """
+    if callable(given):
+        raise ConfigurationError(f"{name} takes a list of stages; write [{given!r}]")
+    stages = listed(name, given)
+    for each in stages:
+        check_stage(name, each)
+    return stages
+
+
+def check_stage(name: str, given: object) -> None:
+    """Refuse what is no stage, as far as one can see.
+
+    Args:
+        name: Of the option.
+        given: Anything.
+
+    Raises:
+        ConfigurationError: If it is no function, or an advisor.
+    """
+    if hasattr(given, "search") and not callable(given):
+        raise ConfigurationError(
+            f"{name}: an index is no stage; make one of it: retrieve(index.search)"
+        )
+    if isinstance(given, Named):
+        raise ConfigurationError(f"{name}: {given.name} is an advisor, and no stage")
+    check_callable(name, given, may_be_class=False, may_be_none=False)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from rxagent.choices import check_text
 from rxagent.errors import ConfigurationError
 from rxagent.stages._reworded import reworded
 from rxagent.stages._stage import Stage
@@ -26,6 +27,7 @@ def translate(model: Exchange, *, language: str) -> Stage:
     Raises:
         ConfigurationError: If ``model`` is no function, or there is no language.
     """
+    check_text("language", language)
     if not language.strip():
         raise ConfigurationError("translate needs the name of a language")
     instructions = (

@@ -4,7 +4,11 @@ from rxagent.testing._answer_store_contract import assert_answer_store_contract
 from rxagent.testing._cassette import Cassette
 from rxagent.testing._cut_anywhere import assert_cut_anywhere, every_cut
 from rxagent.testing._guard_laws import assert_guard_laws
-from rxagent.testing._index_contract import assert_index_contract
+from rxagent.testing._index_contract import (
+    assert_index_contract,
+    assert_vector_contract,
+    uneven_vectors,
+)
 from rxagent.testing._laws import (
     assert_advisor_laws,
     assert_exchange_laws,
@@ -28,6 +32,8 @@ __all__ = [
     "assert_index_contract",
     "assert_operator_laws",
     "assert_store_contract",
+    "assert_vector_contract",
     "every_cut",
     "tool_call",
+    "uneven_vectors",
 ]

@@ -5,7 +5,10 @@ from contextlib import suppress
 from itertools import product
 from typing import get_args
 
-from rxagent.errors import ConfigurationError
+from reactivex import Observable
+
+from rxagent.errors import ConfigurationError, RetrievalError
+from rxagent.operators import just
 from rxagent.retrieval import (
     AllOf,
     AnyOf,
@@ -22,9 +25,10 @@ from rxagent.retrieval import (
     parse_filter,
     within,
 )
+from rxagent.retrieval.filters import MAX_DEPTH
 from rxagent.testing._store_case import one, same
 
-__all__ = ["assert_index_contract"]
+__all__ = ["assert_index_contract", "assert_vector_contract", "uneven_vectors"]
 
 _WORD = "harbour"
 _FIELDS = ("a", "b.c", 'quo"te', "ключ", "x y", "'; --")
@@ -62,6 +66,48 @@ def assert_index_contract(index: DocumentIndex) -> None:
             check(index)
         finally:
             one(index.delete(_EVERYTHING))
+
+
+def uneven_vectors(texts: Sequence[str]) -> Observable[tuple[tuple[float, ...], ...]]:
+    """Make vectors that do not go together: as many numbers as a text has letters.
+
+    Args:
+        texts: To embed.
+
+    Returns:
+        Emits them once.
+    """
+    return just(tuple((1.0,) * len(text) for text in texts))
+
+
+def assert_vector_contract(index: DocumentIndex) -> None:
+    """Check what `DocumentIndex` promises of vectors that cannot be compared.
+
+    Args:
+        index: Open, with nothing in it, and with `uneven_vectors` as its embedder;
+            something is left in it.
+
+    Raises:
+        AssertionError: If a promise is not kept; says which.
+    """
+    short, long = Document(id="x", text="four"), Document(id="x", text="twelve by far")
+    other, blank = Document(id="y", text="twelve by far"), Document(id="z", text=" ")
+    _refused(index.add([other, short]), "two lengths at once")
+    same("what is there", one(index.ids(_EVERYTHING)), ())
+    one(index.add([short, blank]))
+    _refused(index.add([other]), "another length")
+    _refused(index.add([long]), "another length in the place of the only one")
+    _refused(index.add([long, other]), "another length of all")
+    _refused(index.search(Query(text=long.text)), "a search by another length")
+    same("what is there", one(index.ids(_EVERYTHING)), ("x", "z"))
+    found = one(index.search(Query(text=short.text)))
+    same("what is found", [each.text for each in found], [short.text])
+
+
+def _refused(source: Observable[object], what: str) -> None:
+    with suppress(RetrievalError):
+        one(source)
+        raise AssertionError(f"it took {what}")
 
 
 _EVERYTHING: Filter = Field("a").is_null() | Field("a").is_not_null()
@@ -175,6 +221,11 @@ def _filters() -> Iterator[Filter]:
     yield (some[0] | some[1]) & some[2]
     yield ~((some[0] & some[1]) | some[2])
     yield from (AllOf(parts=()), AnyOf(parts=()))
+    deep: Filter = Field("a") == 1
+    for level in range(MAX_DEPTH):
+        other = Field("a").not_in([level, "a", True])
+        deep = other & deep & other if level % 2 else other | deep | other
+    yield deep
     many = [Field("a") != number for number in range(400)]
     yield AllOf.joined(many)
     yield AnyOf.joined(many)

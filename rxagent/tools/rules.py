@@ -19,6 +19,7 @@ __all__ = [
     "check_approval",
     "check_count",
     "check_seconds",
+    "check_switch",
 ]
 
 NeedsApproval: TypeAlias = bool | Callable[[ToolCall, Context], bool]
@@ -66,12 +67,12 @@ class ToolRules:
         check_seconds("timeout_s", self.timeout_s)
         check_seconds("retry_delay_s", self.retry_delay_s, or_none=False)
         check_count("retries", self.retries, least=0)
-        _check_switch("serial", self.serial)
-        _check_switch("return_direct", self.return_direct)
+        check_switch("serial", self.serial)
+        check_switch("return_direct", self.return_direct)
         check_approval(self.needs_approval)
 
 
-def _check_switch(option: str, value: object) -> None:
+def check_switch(option: str, value: object) -> None:
     """Refuse what is neither true nor false, such as the text "no".
 
     Raises:

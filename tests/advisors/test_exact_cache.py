@@ -795,9 +795,18 @@ def later() -> Observable[object]:
     return reactivex.throw(StoreError("", "is down"))
 
 
-@pytest.mark.parametrize("fail", [at_the_call, later])
+@pytest.mark.parametrize(
+    ("fail", "problem"),
+    [
+        (at_the_call, "the store is down"),
+        (later, "the store is down"),
+        (reactivex.empty, "the store emitted 0 items, and it has to emit one"),
+    ],
+)
 def test_a_store_that_fails_is_logged_and_the_model_asked(
-    fail: Callable[[], Observable[object]], caplog: pytest.LogCaptureFixture
+    fail: Callable[[], Observable[object]],
+    problem: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Law 8; and a cache is no reason for an answer to fail."""
     model = ScriptedModel("one", "two")
@@ -806,8 +815,8 @@ def test_a_store_that_fails_is_logged_and_the_model_asked(
 
     assert [end(each).text for each in found] == ["one", "two"]
     told = [each.getMessage() for each in caplog.records]
-    looked = "an answer cannot be looked up: the store is down"
-    assert told == [looked, "an answer cannot be kept: the store is down"] * 2
+    looked = f"an answer cannot be looked up: {problem}"
+    assert told == [looked, f"an answer cannot be kept: {problem}"] * 2
 
 
 def test_a_loop_that_is_ending_is_no_failure_of_the_store() -> None:

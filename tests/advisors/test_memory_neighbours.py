@@ -15,12 +15,12 @@ from rxagent.errors import AdvisorError, GuardError, OutputError
 from rxagent.events import ChatEvent, Finished, TextDelta
 from rxagent.guards import block, guard
 from rxagent.guards.patterns import EMAIL
-from rxagent.memory import LexicalEmbedder, MemoryIndex, MemoryStore
+from rxagent.memory import LexicalEmbedder, MemoryStore
 from rxagent.messages import AssistantMessage
 from rxagent.operators import just
 from rxagent.requests import ChatRequest
 from rxagent.responses import ChatResponse
-from rxagent.runtime import Flow
+from rxagent.retrieval import MemoryDocuments
 from rxagent.testing import Reply, ScriptedModel, tool_call
 from rxagent.types import Advisor
 from tests.advisors.remembering import ID, agent_of, assert_valid, look, shown, stored
@@ -57,14 +57,14 @@ def test_what_a_guard_outside_of_it_has_stopped_is_not_kept(
 
 
 def test_what_a_guard_outside_of_it_has_stopped_is_not_recalled() -> None:
-    index = MemoryIndex()
+    index = MemoryDocuments(LexicalEmbedder())
     model = ScriptedModel(Reply(deltas=("the bo", "mb")))
-    advisors = [guard(block("bomb")), vector_memory(index, LexicalEmbedder())]
+    advisors = [guard(block("bomb")), vector_memory(index)]
 
     with pytest.raises(GuardError):
         Agent(model, advisors=advisors, context=ID).call("a").run()
 
-    assert Flow.of(index.search([0.0] * 256, limit=9)).run() == ()
+    assert index._kept == {}
 
 
 @pytest.mark.parametrize("is_model", [True, False], ids=["as a model", "as it is"])
@@ -149,7 +149,7 @@ def test_inside_the_loop_a_flow_that_is_subscribed_to_again_asks_again() -> None
 
 KEEPERS: dict[str, Advisor] = {
     "memory": memory(MemoryStore()),
-    "vector_memory": vector_memory(MemoryIndex(), LexicalEmbedder()),
+    "vector_memory": vector_memory(MemoryDocuments(LexicalEmbedder())),
     "summarise": summarise(ScriptedModel(), when_tokens=1, store=MemoryStore()),
 }
 

@@ -14,7 +14,11 @@ from rxagent.integrations.postgres import PostgresDocuments
 from rxagent.memory import LexicalEmbedder
 from rxagent.retrieval import Document, Field, Filter, Metadata, Query, ingest
 from rxagent.runtime import run
-from rxagent.testing import assert_index_contract
+from rxagent.testing import (
+    assert_index_contract,
+    assert_vector_contract,
+    uneven_vectors,
+)
 from tests.integrations.database_servers import DatabaseServer
 from tests.retrieval.answers import assert_same_answers
 from tests.retrieval.chance import FILTERS, METADATA
@@ -41,6 +45,13 @@ def index(pg: DatabaseServer, table: str) -> Iterator[PostgresDocuments]:
 
 def test_the_index_keeps_the_contract(index: PostgresDocuments) -> None:
     assert_index_contract(index)
+
+
+def test_vectors_that_cannot_be_compared_are_refused(
+    pg: DatabaseServer, table: str
+) -> None:
+    with PostgresDocuments(pg.url, uneven_vectors, table=table) as index:
+        assert_vector_contract(index)
 
 
 def test_a_filter_says_the_same_as_on_every_index(index: PostgresDocuments) -> None:

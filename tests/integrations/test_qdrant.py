@@ -13,7 +13,11 @@ from rxagent.memory import LexicalEmbedder
 from rxagent.operators import just
 from rxagent.retrieval import Document, Field, Filter, Metadata, Query, ingest
 from rxagent.runtime import run
-from rxagent.testing import assert_index_contract
+from rxagent.testing import (
+    assert_index_contract,
+    assert_vector_contract,
+    uneven_vectors,
+)
 from tests.retrieval.answers import assert_same_answers
 from tests.retrieval.chance import FILTERS, METADATA
 
@@ -35,6 +39,10 @@ def index(client: QdrantClient) -> QdrantDocuments:
 
 def test_the_index_keeps_the_contract(index: QdrantDocuments) -> None:
     assert_index_contract(index)
+
+
+def test_vectors_that_cannot_be_compared_are_refused(client: QdrantClient) -> None:
+    assert_vector_contract(QdrantDocuments(client, "uneven", uneven_vectors))
 
 
 def test_a_filter_says_the_same_as_on_every_index(index: QdrantDocuments) -> None:

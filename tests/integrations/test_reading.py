@@ -34,12 +34,68 @@ from rxagent.retrieval import Document, read_folder, split_headings
         ("\ufeffcafé".encode(), "café"),
         ("\ufeffcafé".encode("utf-16-le"), "café"),
         ("\ufeffcafé".encode("utf-16-be"), "café"),
-        ("<div>" * 3_000 + "deep", "deep"),
+        ("<div>" * 900 + "deep", "deep"),
+        (
+            "<p>a\n <pre>\n  # b\n\n\tc</pre>d",
+            "a\n```\n  # b\n\n\tc\n```\nd",
+        ),
+        ("<pre>a\r\nb</pre><pre>c<br>d</pre>", "```\na\nb\n```\n```\nc\nd\n```"),
+        (
+            "<pre><div>a <b>b</b></div><div>c</div>d<h1>e</h1></pre>f",
+            "```\na b\nc\nd\ne\n```\nf",
+        ),
+        ("<pre>```</pre>", "````\n```\n````"),
+        ("x<pre> \n </pre>y", "x\ny"),
+        ("<pre>a<pre>b</pre>c", "```\na\nb\nc\n```"),
+        ("<p", ""),
+        ("<p>a</p></div></b><", "a\n<"),
+        ("<pre>not <b>closed\n", "```\nnot closed\n```"),
+        ("a\0b&#0;c&#xd800;", "ab\ufffdc\ufffd"),
         ("<!-- no --><h3>x</h3>", "### x"),
     ],
 )
 def test_a_page_is_the_text_that_it_shows(page: str | bytes, text: str) -> None:
     assert html_text(page) == text
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div>" * 10_000,
+        "<ul><li>" * 10_000 + "</li></ul>" * 10_000,
+        "<div></p>" * 10_000,
+        "<svg><g>" + "<g>" * 10_000,
+        # Each paragraph would repeat the elements of all before it: gigabytes.
+        "".join(f"<p><font color={number}>x</p>" for number in range(10_000)),
+        "<!---->" * 9 + "<span>" * 10_000,
+    ],
+    ids=["div", "list", "unmatched", "drawing", "fonts", "comments"],
+)
+def test_a_page_that_would_take_too_long_is_refused(page: str, tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="over 1,000 elements"):
+        html_text(page)
+    (tmp_path / "a.html").write_text(page)
+    with pytest.raises(DocumentError, match=r"a\.html' has over 1,000 elements"):
+        read_html(tmp_path / "a.html")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<ul>" + "<li>x" * 3_000,
+        "<p>x<br><img src=x><input>" * 3_000,
+        "<table>" + "<tr><td>x<th>y" * 3_000,
+        "<a name=x>x" * 3_000,
+        "<svg>" + "<path d=x /><g></g>" * 3_000 + "</svg>x",
+        "<script>" + "if(a<b&&c<d){}" * 3_000 + "</SCRIPT >x",
+        "<!-- " + "<div>" * 3_000 + "-->x",
+        "<textarea>" + "<div>" * 3_000,
+        "<div><span>x</span></div>" * 3_000,
+        "<x" * 30_000,
+    ],
+)
+def test_a_page_that_is_long_and_not_deep_is_read(page: str) -> None:
+    html_text(page)
 
 
 def test_a_page_is_a_document_with_its_title(tmp_path: Path) -> None:

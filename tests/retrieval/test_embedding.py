@@ -33,8 +33,8 @@ def test_vectors_have_length_one_and_a_blank_text_has_none() -> None:
         (just(((math.nan, 1.0), (1.0, 1.0))), "not finite"),
         (just(((math.inf, 1.0), (1.0, 1.0))), "not finite"),
         (just(((1.0, 1.0),)), "made 1 vectors of 2 texts"),
-        (reactivex.empty(), "emitted 0 times"),
-        (reactivex.of(((1.0,), (1.0,)), ((1.0,), (1.0,))), "emitted 2 times"),
+        (reactivex.empty(), "emitted 0 items"),
+        (reactivex.of(((1.0,), (1.0,)), ((1.0,), (1.0,))), "emitted 2 items"),
         ([(1.0,), (1.0,)], "returned a list, not an Observable"),
     ],
 )
@@ -50,7 +50,7 @@ def test_an_embedder_that_says_nothing_loses_nothing() -> None:
     answers = [lambda: just(((1.0,),)), lambda: silent]
     index = MemoryDocuments(lambda _: answers.pop(0)())
     run(ingest([Document(id="a", text="old")], index))
-    with pytest.raises(RetrievalError, match="emitted 0 times"):
+    with pytest.raises(RetrievalError, match="emitted 0 items"):
         run(ingest([Document(id="a", text="new")], index))
     [found] = run(index.by_words(Query(text="old")))
     assert found.text == "old"

@@ -24,6 +24,8 @@ from rxagent.retrieval import (
 from tests.retrieval.chance import FILTERS, METADATA
 
 YEAR, TAGS, LANG = Field("year"), Field("tags"), Field("lang")
+NEW = YEAR > 2020
+ANY: dict[str, Any] = {"text": "de", "nothing": None, "list": [NEW, "de"]}
 NINETEEN: Metadata = {"year": 2019, "tags": ("a", "b"), "lang": "de", "ok": True}
 
 
@@ -37,6 +39,40 @@ def test_python_operators_make_filters() -> None:
     either = (YEAR <= 1) | both | (YEAR > 2)
     assert isinstance(either, AnyOf)
     assert len(either.parts) == 3
+
+
+def test_depth_is_bounded_and_length_is_not() -> None:
+    deep: Filter = YEAR == 1
+    for level in range(32):
+        deep = (deep | NEW) if level % 2 else (deep & NEW)
+    for _ in range(1_001):
+        deep = ~deep
+    assert matches(AllOf.joined([deep] * 1_000), NINETEEN)
+    with pytest.raises(ConfigurationError, match="over 32 parts within each other"):
+        AnyOf.joined([deep, NEW])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: YEAR == 2019 & LANG,
+        lambda: LANG == "de" | YEAR,
+        lambda: NEW & ANY["text"],
+        lambda: ANY["nothing"] | NEW,
+        lambda: LANG & NEW,
+        lambda: AnyOf(parts=ANY["list"]),
+        lambda: AllOf.joined(ANY["text"]),
+    ],
+)
+def test_what_is_no_comparison_is_no_part(wrong: Callable[[], object]) -> None:
+    with pytest.raises(ConfigurationError, match=r"each in parentheses: \("):
+        wrong()
+
+
+def test_a_comparison_is_one_of_six() -> None:
+    """In SQL it stands as it is given."""
+    with pytest.raises(ConfigurationError, match="is_ must be one of '=='"):
+        Compared(field="year", is_=ANY["text"], value=1)
 
 
 @pytest.mark.parametrize(
@@ -158,5 +194,5 @@ def test_what_is_no_filter_never_stands_for_a_mandatory_one(none: Any) -> None:
 def test_a_query_is_words_and_a_filter() -> None:
     with pytest.raises(ConfigurationError, match=r"filter takes a filter.*not a str"):
         Query(text="a", filter="tenant == 'ann'")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match=r"text takes .*not a NoneType"):
+    with pytest.raises(ConfigurationError, match="looked for takes a text, not None"):
         Query(text=None)  # type: ignore[arg-type]

@@ -26,7 +26,11 @@ from rxagent.retrieval import (
     SqliteDocuments,
 )
 from rxagent.runtime import run
-from rxagent.testing import assert_index_contract
+from rxagent.testing import (
+    assert_index_contract,
+    assert_vector_contract,
+    uneven_vectors,
+)
 from tests.retrieval.answers import assert_same_answers
 from tests.retrieval.chance import FILTERS, METADATA
 
@@ -66,6 +70,12 @@ by_vector = pytest.mark.parametrize("opened", [memory_by_vector, sqlite_by_vecto
 def test_an_index_keeps_the_contract(opened: Opened, tmp_path: Path) -> None:
     with opened(tmp_path) as index:
         assert_index_contract(index)
+
+
+def test_vectors_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
+    assert_vector_contract(MemoryDocuments(uneven_vectors))
+    with SqliteDocuments(tmp_path / "d.db", embedder=uneven_vectors) as index:
+        assert_vector_contract(index)
 
 
 @by_index
@@ -142,7 +152,7 @@ def test_vectors_of_two_embedders_do_not_mix(opened: Opened, tmp_path: Path) -> 
         index._embedder = LexicalEmbedder(dimensions=8)
         with pytest.raises(RetrievalError, match=r"vectors of 256 numbers.*8;"):
             run(index.add([Document(id="b", text="two")]))
-        with pytest.raises(RetrievalError, match="begin with an empty index"):
+        with pytest.raises(RetrievalError, match="begin with a new index"):
             run(index.by_vector(Query(text="two")))
         assert run(index.ids(Field("x").is_null())) == ("a",)
 

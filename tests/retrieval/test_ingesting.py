@@ -1,10 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import reactivex
 from reactivex import Observable
 from reactivex import operators as ops
 
@@ -18,6 +21,7 @@ from rxagent.memory import LexicalEmbedder
 from rxagent.retrieval import (
     Document,
     Field,
+    Filter,
     Ingested,
     MemoryDocuments,
     Query,
@@ -164,6 +168,77 @@ def test_an_index_that_fails_is_the_error(tmp_path: Path) -> None:
         ingest(BOOKS, MemoryDocuments(), batch_size=0)
 
 
+class Peculiar:
+    """An index of somebody's own, one of whose methods does as it likes.
+
+    It keeps what it is given, whatever it tells of that.
+    """
+
+    def __init__(self, method: str, does: Callable[[], Observable[Any]]) -> None:
+        self.kept = MemoryDocuments()
+        self._method = method
+        self._does = does
+
+    def add(self, documents: Sequence[Document]) -> Observable[int]:
+        return self._told("add", self.kept.add(documents))
+
+    def delete(self, which: Iterable[str] | Filter) -> Observable[int]:
+        return self._told("delete", self.kept.delete(which))
+
+    def ids(self, which: Filter) -> Observable[tuple[str, ...]]:
+        return self._told("ids", self.kept.ids(which))
+
+    def search(self, query: Query) -> Observable[tuple[Document, ...]]:
+        return self.kept.search(query)
+
+    def _told(self, method: str, source: Observable[Any]) -> Observable[Any]:
+        if method != self._method:
+            return source
+        told: Any = self._does()
+        return source.pipe(ops.flat_map(lambda _: told)) if told else told
+
+
+def broken() -> Observable[Any]:
+    raise LookupError("the disk is full")
+
+
+@pytest.mark.parametrize("method", ["add", "delete", "ids"])
+@pytest.mark.parametrize(
+    ("does", "error", "says"),
+    [
+        (reactivex.empty, RetrievalError, "of the index emitted 0 items"),
+        (lambda: reactivex.of(1, 2), RetrievalError, "of the index emitted 2 items"),
+        (lambda: None, RetrievalError, "of the index returned a NoneType"),
+        (broken, LookupError, "the disk is full"),
+        (lambda: reactivex.throw(OSError("gone")), OSError, "gone"),
+    ],
+    ids=["nothing", "twice", "none", "raises", "fails"],
+)
+def test_an_index_that_breaks_its_promise_is_the_error_and_loses_nothing(
+    method: str,
+    does: Callable[[], Observable[Any]],
+    error: type[Exception],
+    says: str,
+) -> None:
+    index = Peculiar(method, does)
+    run(ingest([Document(id="z", text="old")], index.kept))
+    ends: list[Exception] = []
+    watched = ingest(BOOKS, index).pipe(ops.do_action(on_error=ends.append))
+    with pytest.raises(error, match=says):
+        list(block(watched))
+    assert len(ends) == 1  # nothing was raised past the stream
+    if method != "delete":
+        assert "old" in texts(index.kept)
+    done = list(block(ingest(BOOKS, index.kept)))[-1]
+    assert len(texts(index.kept)) == done.documents == 3
+
+
+def test_ids_that_come_one_by_one_are_not_letters() -> None:
+    index = Peculiar("ids", lambda: reactivex.of("a#1"))
+    with pytest.raises(RetrievalError, match=r"emitted a str, .* all ids as one tuple"):
+        run(ingest(BOOKS, index))
+
+
 def test_it_is_cold_and_a_folder_can_be_read_again(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "b.md").write_text("# B\n", encoding="utf-8")
@@ -185,6 +260,53 @@ def test_what_is_no_text_and_what_is_no_folder_says_so(tmp_path: Path) -> None:
         list(read_folder(tmp_path))
     with pytest.raises(DocumentError, match="is no folder"):
         list(read_folder(tmp_path / "no"))
+
+
+def test_a_folder_that_cannot_be_listed_is_named_and_nothing_is_deleted(
+    tmp_path: Path,
+) -> None:
+    """Its documents would be taken for gone.  Paths over 4096 bytes are refused even
+    to root.
+    """
+    index = MemoryDocuments()
+    run(ingest([Document(id="z", text="old")], index))
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(21):
+        os.mkdir("x" * 200, dir_fd=here)
+        there = os.open("x" * 200, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = there
+    os.close(here)
+    with pytest.raises(DocumentError, match=r"xxx' cannot be listed: File name too"):
+        run(ingest(read_folder(tmp_path), index))
+    assert texts(index) == {"old"}
+
+
+def test_a_file_that_vanishes_while_others_are_read_is_the_error(
+    tmp_path: Path,
+) -> None:
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text(name, encoding="utf-8")
+
+    def read(path: Path) -> Iterable[Document]:
+        (tmp_path / "b.md").unlink(missing_ok=True)
+        return read_text(path)
+
+    index = MemoryDocuments()
+    run(ingest(read_folder(tmp_path), index))
+    with pytest.raises(DocumentError, match=r"b\.md' cannot be read"):
+        run(ingest(read_folder(tmp_path, {".md": read}), index))
+    assert texts(index) == {"a.md", "b.md"}
+
+
+def test_a_link_to_nowhere_is_the_error_and_one_in_a_circle(tmp_path: Path) -> None:
+    (tmp_path / "a.md").symlink_to("gone.md")
+    with pytest.raises(DocumentError, match=r"a\.md' cannot be read: .*No such file"):
+        list(read_folder(tmp_path))
+    (tmp_path / "a.md").unlink()
+    (tmp_path / "a.md").symlink_to("a.md")
+    with pytest.raises(DocumentError, match=r"a\.md' cannot be read: .*symbolic links"):
+        list(read_folder(tmp_path))
 
 
 def test_a_generator_that_was_read_already_deletes_nothing() -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from rxagent.errors import DocumentError
+from rxagent.integrations.html.depth import check_depth
 from rxagent.retrieval import Document
 
 __all__ = ["html_text", "read_html"]
@@ -22,6 +25,8 @@ _INLINE_TAGS = (
 )
 _INLINE = frozenset(_INLINE_TAGS.split())
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_SET = "pre"
+_TICKS = re.compile("`+")
 _SPACE = re.compile(r"[^\S\n]+")
 _CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w:.-]+)""", re.IGNORECASE)
 _CHARSET_WITHIN = 1_024  # bytes
@@ -38,7 +43,13 @@ def html_text(page: str | bytes) -> str:
 
     Returns:
         A line for each block; a heading starts with ``#``, an item of a list with
-        ``-``.  Scripts, styles and what is in the head are left out.
+        ``-``.  What is set with its own line breaks, such as code, stands as it is
+        between two lines of backticks.  Scripts, styles and what is in the head are
+        left out.
+
+    Raises:
+        DocumentError: If over 1,000 elements are within each other, or not ended: it
+            would take too long.
 
     Source: the HTML standard, "Determining the character encoding"; as it asks, Latin-1
     and ASCII are read as Windows-1252.
@@ -56,13 +67,14 @@ def read_html(path: Path) -> Iterable[Document]:
         One document, with the field ``title`` if the page has one.
 
     Raises:
-        DocumentError: If it cannot be read.
+        DocumentError: If it cannot be read; see `html_text`.
     """
     try:
-        page = path.read_bytes()
+        tree = _parsed(path.read_bytes())
     except OSError as error:
         raise DocumentError(str(path), f"cannot be read: {error}") from error
-    tree = _parsed(page)
+    except DocumentError as error:  # of the page, which does not know its file
+        raise DocumentError(str(path), error.problem) from None
     title = tree.css_first("head title")  # a picture may have one, too
     named = title.text().strip() if title is not None else ""
     metadata = {"title": named} if named else {}
@@ -70,7 +82,9 @@ def read_html(path: Path) -> Iterable[Document]:
 
 
 def _parsed(page: str | bytes) -> LexborHTMLParser:
-    return LexborHTMLParser(page if isinstance(page, str) else _decoded(page))
+    text = page if isinstance(page, str) else _decoded(page)
+    check_depth(text)
+    return LexborHTMLParser(text)
 
 
 def _decoded(page: bytes) -> str:
@@ -92,28 +106,57 @@ def _decoded(page: bytes) -> str:
 def _shown(tree: LexborHTMLParser) -> str:
     if tree.root is None:
         return ""
-    text = "".join(_pieces(tree.root)).replace("\0", "")
+    shown: list[str] = []
+    for is_set, pieces in groupby(_pieces(tree.root), key=itemgetter(0)):
+        text = "".join(piece for _, piece in pieces).replace("\0", "")
+        shown.append(_fenced(text) if is_set else _flowing(text))
+    return "\n".join(filter(None, shown))
+
+
+def _flowing(text: str) -> str:
     return _LINES.sub("\n", _SPACE.sub(" ", text)).strip()
 
 
-def _pieces(root: LexborNode) -> Iterator[str]:
-    # Without recursion: a page may be nested as deeply as it likes.
-    waiting: list[LexborNode | None] = [root]  # ``None`` where a block ends
+def _fenced(text: str) -> str:
+    """A block of code, in which nothing is a heading, though it start with ``#``."""
+    longest = max(map(len, _TICKS.findall(text)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    body = text.strip("\n")
+    return f"{fence}\n{body}\n{fence}" if body.strip() else ""
+
+
+def _pieces(root: LexborNode) -> Iterator[tuple[bool, str]]:
+    """The text, piece by piece, and of each whether its spaces and lines count."""
+    # Without recursion: a page may be deeper than the stack.
+    waiting: list[LexborNode | str] = [root]  # a tag where its block ends
+    depth = 0  # of elements in which they count
+    begins = True  # a line
     while waiting:
         node = waiting.pop()
-        if node is None:
-            yield "\n"
+        if isinstance(node, str):
+            depth -= node == _SET
+            if not (depth and begins):
+                yield depth > 0, "\n"
+            begins = True
             continue
         if node.next is not None:
             waiting.append(node.next)
         tag = node.tag or ""
-        if tag == "-text":
-            yield (node.text_content or "").replace("\n", " ")
-            continue
         if tag in _UNSEEN:
             continue
-        if tag not in _INLINE:
-            yield "\n" + ("- " if tag == "li" else _HEADINGS.get(tag, ""))
-            waiting.append(None)
+        if tag == "-text":
+            text = node.text_content or ""
+            yield depth > 0, text if depth else text.replace("\n", " ")
+            begins = text.endswith("\n")
+        elif tag == "br":
+            yield depth > 0, "\n"
+            begins = True
+        elif tag not in _INLINE:
+            mark = "- " if tag == "li" else _HEADINGS.get(tag, "")
+            if not (depth and begins):
+                yield depth > 0, "\n" if depth else f"\n{mark}"
+            begins = True
+            depth += tag == _SET
+            waiting.append(tag)
         if node.child is not None:
             waiting.append(node.child)

@@ -13,12 +13,19 @@ import reactivex
 from psycopg.sql import SQL, Composed, Identifier
 from reactivex import Observable
 
+from rxagent.choices import check_callable
 from rxagent.errors import RetrievalError
 from rxagent.integrations.postgres.conditions import column_of, metadata_of, where
 from rxagent.operators import concat_each, just
 from rxagent.retrieval import Document, Filter, Query
-from rxagent.retrieval.chosen import chosen
-from rxagent.retrieval.embedding import Vector, check_length, unit_vectors
+from rxagent.retrieval.embedding import (
+    Vector,
+    check_length,
+    check_similarity,
+    unit_vectors,
+)
+from rxagent.retrieval.given import check_filter, chosen, last_of_each
+from rxagent.retrieval.query import check_query
 from rxagent.runtime import from_thread
 from rxagent.tools.rules import check_count
 from rxagent.types import Embedder
@@ -60,7 +67,7 @@ class PostgresDocuments:
         threads: How many connections it uses at once.
 
     Raises:
-        ConfigurationError: If ``threads`` is less than 1.
+        ConfigurationError: If an option makes no sense.
     """
 
     def __init__(
@@ -72,6 +79,8 @@ class PostgresDocuments:
         min_similarity: float = 0.0,
         threads: int = 4,
     ) -> None:
+        check_callable("embedder", embedder, may_be_class=False, may_be_none=False)
+        check_similarity("min_similarity", min_similarity)
         check_count("threads", threads, least=1)
         self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
         self._embedder = embedder
@@ -100,7 +109,7 @@ class PostgresDocuments:
 
     def add(self, documents: Sequence[Document]) -> Observable[int]:
         """Keep documents; see `DocumentIndex.add`."""
-        last = [*{each.id: each for each in documents}.values()]
+        last = last_of_each(documents)
 
         def write(vectors: tuple[Vector | None, ...]) -> Observable[int]:
             return self._use(lambda connection: self._write(connection, last, vectors))
@@ -109,6 +118,7 @@ class PostgresDocuments:
 
     def search(self, query: Query) -> Observable[tuple[Document, ...]]:
         """Find documents that mean much the same; see `DocumentIndex.search`."""
+        check_query(query)
 
         def search(
             vectors: tuple[Vector | None, ...],
@@ -139,6 +149,7 @@ class PostgresDocuments:
 
     def ids(self, which: Filter) -> Observable[tuple[str, ...]]:
         """Name documents; see `DocumentIndex.ids`."""
+        check_filter("ids", which)
         condition, parameters = where(which)
 
         def name(connection: _Connection) -> tuple[str, ...]:

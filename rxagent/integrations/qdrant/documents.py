@@ -12,12 +12,19 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException
 from reactivex import Observable
 
+from rxagent.choices import check_callable
 from rxagent.errors import RetrievalError
 from rxagent.integrations.qdrant.payload import condition, document_of, payload_of
 from rxagent.operators import concat_each, just
 from rxagent.retrieval import Document, Filter, Query, matches
-from rxagent.retrieval.chosen import chosen
-from rxagent.retrieval.embedding import Vector, check_length, unit_vectors
+from rxagent.retrieval.embedding import (
+    Vector,
+    check_length,
+    check_similarity,
+    unit_vectors,
+)
+from rxagent.retrieval.given import check_filter, chosen, last_of_each
+from rxagent.retrieval.query import check_query
 from rxagent.runtime import from_thread
 from rxagent.tools.rules import check_count
 from rxagent.types import Embedder
@@ -47,7 +54,7 @@ class QdrantDocuments:
         threads: How many requests go to a server at once.
 
     Raises:
-        ConfigurationError: If ``threads`` is less than 1.
+        ConfigurationError: If an option makes no sense.
     """
 
     def __init__(
@@ -59,6 +66,8 @@ class QdrantDocuments:
         min_similarity: float = 0.0,
         threads: int = 1,
     ) -> None:
+        check_callable("embedder", embedder, may_be_class=False, may_be_none=False)
+        check_similarity("min_similarity", min_similarity)
         check_count("threads", threads, least=1)
         self._client = client
         self._collection = collection
@@ -68,7 +77,7 @@ class QdrantDocuments:
 
     def add(self, documents: Sequence[Document]) -> Observable[int]:
         """Keep documents; see `DocumentIndex.add`."""
-        last = [*{each.id: each for each in documents}.values()]
+        last = last_of_each(documents)
 
         def write(vectors: tuple[Vector | None, ...]) -> Observable[int]:
             def with_lengths(others: tuple[Vector | None, ...]) -> Observable[int]:
@@ -86,6 +95,7 @@ class QdrantDocuments:
 
     def search(self, query: Query) -> Observable[tuple[Document, ...]]:
         """Find documents that mean much the same; see `DocumentIndex.search`."""
+        check_query(query)
 
         def search(
             vectors: tuple[Vector | None, ...],
@@ -118,6 +128,7 @@ class QdrantDocuments:
 
     def ids(self, which: Filter) -> Observable[tuple[str, ...]]:
         """Name documents; see `DocumentIndex.ids`."""
+        check_filter("ids", which)
 
         def name() -> tuple[str, ...]:
             return tuple(sorted(self._named(which))) if self._is_there() else ()
@@ -139,6 +150,8 @@ class QdrantDocuments:
                     "the embedder makes only zeros, and a collection of Qdrant must "
                     "know how long a vector is"
                 )
+            for each in lengths:  # a collection is never of another length again
+                check_length(each, lengths[0])
             self._make(lengths[0])
         there = self._length()
         for each in lengths:
