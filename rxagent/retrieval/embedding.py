@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import hypot, isfinite
 from typing import TypeAlias
 
-from reactivex import Observable
-from reactivex import operators as ops
+from reactivex import Observable, abc
 
 from rxagent.errors import RetrievalError
 from rxagent.operators import just
@@ -24,7 +23,8 @@ def unit_vectors(
     """Embed texts.
 
     Args:
-        embedder: Asked once, for the texts that are not blank; not at all for none.
+        embedder: Asked once for each subscription, for the texts that are not blank;
+            not at all for none.
         texts: Any.
 
     Returns:
@@ -35,6 +35,29 @@ def unit_vectors(
     said = [text for text in texts if text.strip()]
     if not said:
         return just((None,) * len(texts))
+
+    def subscribe(
+        observer: abc.ObserverBase[tuple[Vector | None, ...]],
+        scheduler: abc.SchedulerBase | None = None,
+    ) -> abc.DisposableBase:
+        made: object = embedder(said)
+        if not isinstance(made, Observable):
+            kind = type(made).__name__
+            raise RetrievalError(f"the embedder returned a {kind}, not an Observable")
+        emitted: list[tuple[Vector, ...]] = []
+
+        def complete() -> None:
+            try:
+                vectors = spread(emitted)
+            except Exception as error:  # noqa: BLE001 - of the embedder
+                observer.on_error(error)
+            else:
+                observer.on_next(vectors)
+                observer.on_completed()
+
+        return made.subscribe(
+            emitted.append, observer.on_error, complete, scheduler=scheduler
+        )
 
     def spread(made: list[tuple[Vector, ...]]) -> tuple[Vector | None, ...]:
         if len(made) != 1:  # with none, nothing would be kept and nobody told
@@ -50,11 +73,7 @@ def unit_vectors(
         left = iter(vectors)
         return tuple(_unit(next(left)) if text.strip() else None for text in texts)
 
-    made: object = embedder(said)
-    if not isinstance(made, Observable):
-        kind = type(made).__name__
-        raise RetrievalError(f"the embedder returned a {kind}, not an Observable")
-    return made.pipe(ops.to_list(), ops.map(spread))
+    return Observable(subscribe)
 
 
 def check_length(found: int, wanted: int) -> None:
@@ -76,4 +95,4 @@ def _unit(vector: Vector) -> Vector | None:
         raise RetrievalError(
             "the embedder made a vector with a number that is not finite, or too large"
         )
-    return tuple(each / length for each in vector) if length else None
+    return tuple([each / length for each in vector]) if length else None
