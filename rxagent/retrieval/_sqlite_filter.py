@@ -63,8 +63,8 @@ def where(wanted: Filter) -> _Sql:
 def selected(wanted: Filter) -> _Sql:
     """A query for rows of documents, and its parameters.
 
-    A row may come more than once.  Documents themselves are not looked at if they need
-    a field, as each one that is looked up costs a page of its text.
+    A row may come more than once.  If what is wanted has a field for certain, documents
+    are not looked at: each costs the page on which its text stands.
 
     Args:
         wanted: The filter.
@@ -74,8 +74,7 @@ def selected(wanted: Filter) -> _Sql:
         if isinstance(part, AllOf | AnyOf) or part == Null(field=part.field):
             continue  # a document without any field may be wanted
         others = AllOf(parts=(*parts[:place], *parts[place + 1 :]))
-        both = _joined("AND", [_with_field(part), where(others)])
-        condition, parameters = both
+        condition, parameters = _joined("AND", [_with_field(part), where(others)])
         return f"{_FIELDS} {condition}", parameters
     condition, parameters = where(wanted)
     return f"SELECT row FROM documents WHERE {condition}", parameters

@@ -48,8 +48,8 @@ MIGRATIONS = (
         """,
     ),
     (
-        # A vector takes half a page, or more.  Beside them, what looks at documents but
-        # not at their meaning read twenty times as many pages.
+        # A vector takes half a page, or more.  What looks at documents, and not at what
+        # they mean, had to read it, too.
         """
         CREATE TABLE vectors (
             row INTEGER PRIMARY KEY REFERENCES documents (row) ON DELETE CASCADE,
