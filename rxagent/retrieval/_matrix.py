@@ -61,15 +61,11 @@ class Matrix:
         if version == self._version:
             return
         np = self._np
-        cursor = one("SELECT row FROM documents WHERE vector NOT NULL ORDER BY row")
+        cursor = one("SELECT row FROM vectors ORDER BY row")
         there = np.fromiter((row for (row,) in cursor), np.int64)
         kept = np.isin(self._rows, there, assume_unique=True)
         last = int(self._rows[-1]) if len(self._rows) else 0
-        cursor = one(
-            "SELECT vector FROM documents WHERE vector NOT NULL AND row > ? "
-            "ORDER BY row",
-            (last,),
-        )
+        cursor = one("SELECT vector FROM vectors WHERE row > ? ORDER BY row", (last,))
         read = b"".join(vector for (vector,) in cursor)
         count = len(there) - int(kept.sum())
         if count:
@@ -82,7 +78,12 @@ class Matrix:
         self._version = version
 
     def nearest(
-        self, wanted: Vector, *, limit: int, least: float, rows: Sequence[int] | None
+        self,
+        wanted: Vector,
+        *,
+        limit: int,
+        least: float,
+        among: tuple[str, Sequence[object]] | None,
     ) -> list[tuple[int, float]]:
         """The rows whose vectors are closest, and their cosines, the closest first.
 
@@ -90,20 +91,30 @@ class Matrix:
             wanted: Of length one.
             limit: How many at most.
             least: Of the cosines.
-            rows: Which ones to look at, in order; by default all.
+            among: A query for the rows to look at, some more than once; by default all.
         """
         if not len(self._rows):
             return []
         check_length(len(wanted), self._vectors.shape[1])
         np = self._np
         looked_at, vectors = self._rows, self._vectors
-        if rows is not None:
-            places = np.isin(looked_at, np.asarray(rows, np.int64), assume_unique=True)
+        if among is not None:
+            places = np.flatnonzero(np.isin(looked_at, self._selected(*among)))
             looked_at, vectors = looked_at[places], vectors[places]
         scores = vectors @ np.asarray(wanted, np.float32)
-        best = np.arange(len(scores))
         if limit < len(scores):
-            best = np.sort(np.argpartition(-scores, limit - 1)[:limit])
-        best = best[np.argsort(-scores[best], kind="stable")]
+            # All that are as good as the last one, as the first of them are wanted.
+            enough = np.partition(scores, -limit)[-limit]
+            best = np.flatnonzero(scores >= max(enough, least))
+        else:
+            best = np.flatnonzero(scores >= least)
+        best = best[np.argsort(-scores[best], kind="stable")][:limit]
         found = zip(looked_at[best].tolist(), scores[best].tolist(), strict=True)
-        return [(row, score) for row, score in found if score >= least]
+        return [*found]
+
+    def _selected(self, select: str, parameters: Sequence[object]) -> NDArray[np.int64]:
+        # In one text, as a row of its own costs more than all the rest of a search.
+        (rows,) = self._connection.execute(
+            f"SELECT json_group_array(row) FROM ({select})", parameters
+        ).fetchone()
+        return self._np.fromstring(rows[1:-1], self._np.int64, sep=",")

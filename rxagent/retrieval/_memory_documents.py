@@ -10,7 +10,6 @@ from math import log
 from operator import itemgetter, mul
 from typing import TypeAlias
 
-import reactivex
 from reactivex import Observable
 from reactivex import operators as ops
 
@@ -157,7 +156,7 @@ class MemoryDocuments:
         embedder = self._embedder
         if embedder is None:
             return just((None,) * len(texts))
-        return reactivex.defer(lambda _: unit_vectors(embedder, texts))
+        return unit_vectors(embedder, texts)
 
     def _once(
         self, rank: Callable[[Sequence[_Kept]], _Score], query: Query

@@ -7,16 +7,14 @@ from datetime import datetime
 from types import TracebackType
 from typing import Self, TypeVar
 
-import reactivex
 from reactivex import Observable
-from reactivex import operators as ops
 
 from rxagent.choices import check_callable
-from rxagent.errors import RetrievalError, StoreError
+from rxagent.errors import RetrievalError
 from rxagent.memory._sqlite_file import SqliteFile
 from rxagent.operators import concat_each, just
 from rxagent.retrieval._matrix import Matrix, check_numpy
-from rxagent.retrieval._sqlite_filter import where
+from rxagent.retrieval._sqlite_filter import selected, where
 from rxagent.retrieval._sqlite_rows import (
     DOCUMENTS,
     MIGRATIONS,
@@ -84,6 +82,7 @@ class SqliteDocuments:
             busy_timeout_s=busy_timeout_s,
             migrations=MIGRATIONS,
             application_id=DOCUMENTS,
+            failed=_failed,
         )
 
     def __enter__(self) -> Self:
@@ -197,27 +196,23 @@ class SqliteDocuments:
         embedder = self._embedder
         if embedder is None:
             return just((None,) * len(texts))
-        return reactivex.defer(lambda _: unit_vectors(embedder, texts))
+        return unit_vectors(embedder, texts)
 
     def _nearest(
         self, database: sqlite3.Connection, wanted: Vector, query: Query
     ) -> tuple[Document, ...]:
-        rows: list[int] | None = None
         database.execute("BEGIN")
         with database:
-            if query.filter is not None:
-                condition, parameters = where(query.filter)
-                found = database.execute(
-                    f"SELECT row FROM documents WHERE {condition}", parameters
-                )
-                rows = [row for (row,) in found]
             if database not in self._matrices:
                 # The one of a connection that was closed, or of before a fork.
                 self._matrices = {database: Matrix(database)}
             matrix = self._matrices[database]
             matrix.follow()
             nearest = matrix.nearest(
-                wanted, limit=query.top_k, least=self._min_similarity, rows=rows
+                wanted,
+                limit=query.top_k,
+                least=self._min_similarity,
+                among=None if query.filter is None else selected(query.filter),
             )
             return read(database, nearest)
 
@@ -225,9 +220,8 @@ class SqliteDocuments:
         def run(database: sqlite3.Connection, _: datetime) -> T:
             return act(database)
 
-        def failed(error: Exception, _: Observable[T]) -> Observable[T]:
-            if isinstance(error, StoreError):
-                raise RetrievalError(f"the index {error.problem}") from error
-            raise error
+        return self._file.use(run)
 
-        return self._file.use(run).pipe(ops.catch(failed))
+
+def _failed(_: str, problem: str) -> RetrievalError:
+    return RetrievalError(f"the index {problem}")

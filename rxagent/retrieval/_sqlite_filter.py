@@ -16,14 +16,14 @@ from rxagent.retrieval.document import Document
 from rxagent.retrieval.filters import AllOf, AnyOf, Compared, Filter, Listed, Null
 from rxagent.retrieval.scalars import Scalar, each_of, kind_of
 
-__all__ = ["FieldRow", "field_rows", "where"]
+__all__ = ["FieldRow", "field_rows", "selected", "where"]
 
 FieldRow: TypeAlias = tuple[int, str, str, Scalar, bool]
 """Row of the document, name, kind, value, whether it stands in a list."""
 
 _Sql: TypeAlias = tuple[str, tuple[Scalar, ...]]
 
-_NAMED = "SELECT row FROM fields WHERE name = ?"
+_FIELDS = "SELECT row FROM fields WHERE"
 
 
 def field_rows(row: int, document: Document) -> Iterator[FieldRow]:
@@ -54,22 +54,53 @@ def where(wanted: Filter) -> _Sql:
             return _joined("AND", [where(each) for each in wanted.parts])
         case AnyOf():
             return _joined("OR", [where(each) for each in wanted.parts])
+        case Null(negated=False):
+            return f"row NOT IN ({_FIELDS} name = ?)", (wanted.field,)
+        case _:
+            condition, parameters = _with_field(wanted)
+            return f"row IN ({_FIELDS} {condition})", parameters
+
+
+def selected(wanted: Filter) -> _Sql:
+    """A query for rows of documents, and its parameters.
+
+    A row may come more than once.  If what is wanted has a field for certain, documents
+    are not looked at: each costs the page on which its text stands.
+
+    Args:
+        wanted: The filter.
+    """
+    parts = wanted.parts if isinstance(wanted, AllOf) else (wanted,)
+    for place, part in enumerate(parts):
+        if isinstance(part, AllOf | AnyOf) or part == Null(field=part.field):
+            continue  # a document without any field may be wanted
+        others = AllOf(parts=(*parts[:place], *parts[place + 1 :]))
+        condition, parameters = _joined("AND", [_with_field(part), where(others)])
+        return f"{_FIELDS} {condition}", parameters
+    condition, parameters = where(wanted)
+    return f"SELECT row FROM documents WHERE {condition}", parameters
+
+
+def _with_field(wanted: Compared | Listed | Null) -> _Sql:
+    """A condition on ``fields``: a document with such a row there is wanted.
+
+    Args:
+        wanted: Needs a field, so is no `Null` that is not negated.
+    """
+    match wanted:
         case Null():
-            return f"row {'IN' if wanted.negated else 'NOT IN'} ({_NAMED})", (
-                wanted.field,
-            )
+            return "name = ?", (wanted.field,)
         case Listed():
             return _equal(wanted.field, wanted.values, negated=wanted.negated)
+        case Compared(is_="==" | "!="):
+            return _equal(wanted.field, (wanted.value,), negated=wanted.is_ == "!=")
         case Compared():
-            if wanted.is_ in ("==", "!="):
-                negated = wanted.is_ == "!="
-                return _equal(wanted.field, (wanted.value,), negated=negated)
             kind = kind_of(wanted.value)
             if kind == "truth":
                 return "FALSE", ()
             # The operator is one of four words of ours.
-            condition = f"{_NAMED} AND kind = ? AND value {wanted.is_} ? AND NOT listed"
-            return f"row IN ({condition})", (wanted.field, kind, wanted.value)
+            condition = f"name = ? AND kind = ? AND value {wanted.is_} ? AND NOT listed"
+            return condition, (wanted.field, kind, wanted.value)
         case _:
             assert_never(wanted)
 
@@ -79,12 +110,12 @@ def _equal(field: str, values: Sequence[Scalar], *, negated: bool) -> _Sql:
     for kind, group in groupby(sorted(values, key=kind_of), key=kind_of):
         these = tuple(group)
         marks = ", ".join("?" * len(these))
-        condition = f"row IN ({_NAMED} AND kind = ? AND value IN ({marks}))"
+        condition = f"name = ? AND kind = ? AND value IN ({marks})"
         conditions.append((condition, (field, kind, *these)))
     any_of, parameters = _joined("OR", conditions)
     if not negated:
         return any_of, parameters
-    return f"(row IN ({_NAMED}) AND NOT {any_of})", (field, *parameters)
+    return f"name = ? AND row NOT IN ({_FIELDS} {any_of})", (field, *parameters)
 
 
 def _joined(word: str, parts: Sequence[_Sql]) -> _Sql:

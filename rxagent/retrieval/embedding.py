@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import hypot, isfinite
 from typing import TypeAlias
 
+import reactivex
 from reactivex import Observable
 from reactivex import operators as ops
 
@@ -25,7 +26,8 @@ def unit_vectors(
     """Embed texts.
 
     Args:
-        embedder: Asked once, for the texts that are not blank; not at all for none.
+        embedder: Asked once for each subscription, for the texts that are not blank;
+            not at all for none.
         texts: Any.
 
     Returns:
@@ -46,7 +48,8 @@ def unit_vectors(
         left = iter(vectors)
         return tuple(_unit(next(left)) if text.strip() else None for text in texts)
 
-    return one("the embedder", embedder(said)).pipe(ops.map(spread))
+    asked = reactivex.defer(lambda _: one("the embedder", embedder(said)))
+    return asked.pipe(ops.map(spread))
 
 
 def check_length(found: int, wanted: int) -> None:
@@ -82,4 +85,4 @@ def _unit(vector: Vector) -> Vector | None:
         raise RetrievalError(
             "the embedder made a vector with a number that is not finite, or too large"
         )
-    return tuple(each / length for each in vector) if length else None
+    return tuple([each / length for each in vector]) if length else None

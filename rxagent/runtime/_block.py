@@ -156,6 +156,12 @@ def _subscribed(
     A scheduler that has no loop knows its own thread, so it is left alone.
     """
     subscription = SingleAssignmentDisposable()
+    has_ended = False
+
+    def ended(failure: Exception | None = None) -> None:
+        nonlocal has_ended
+        has_ended = True
+        end(failure)
 
     def fail(error: BaseException) -> None:
         end(exit_error(error) if isinstance(error, SystemExit) else error)
@@ -165,7 +171,7 @@ def _subscribed(
 
     def subscribe() -> None:
         subscription.disposable = source.subscribe(
-            on_next, end, end, scheduler=scheduler
+            on_next, ended, ended, scheduler=scheduler
         )
 
     def subscribe_on_loop() -> None:
@@ -186,4 +192,5 @@ def _subscribed(
             raise closed_error()
         yield
     finally:
-        call_on(loop, subscription.dispose)
+        if not has_ended:  # else it has disposed itself, and the loop may sleep on
+            call_on(loop, subscription.dispose)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, suppress
-from typing import Generic, TypeVar, cast
+from contextlib import AsyncExitStack
+from typing import Generic, TypeVar
 
 from reactivex import Observable, abc
 
-from rxagent.errors import StreamCancelledError
-from rxagent.runtime._loop import call_on, closed_error, exit_error
-from rxagent.runtime._portal import Portal, loop_for
+from rxagent.runtime._loop import call_on, closed_error
+from rxagent.runtime._portal import loop_for
 from rxagent.runtime._scheduler import Demand, LoopScheduler
+from rxagent.runtime._told import told
 
 __all__ = ["Sink", "from_async_iterable", "from_producer"]
 
@@ -125,38 +125,17 @@ class _Pump(abc.DisposableBase, Generic[T]):
     async def _run(self) -> None:
         try:
             await self._produce(self._sink)
-        except asyncio.CancelledError:
-            portal = Portal.of(self._loop)
-            if portal is None or not portal.closing:
-                # With no on_error it comes back, and stays what it is for asyncio: a
-                # cancellation, and no failure.
-                with suppress(StreamCancelledError):
-                    self._fail(
-                        StreamCancelledError("the task of a stream was cancelled")
-                    )
-            raise
-        except SystemExit as exit_:
-            self._fail(exit_error(exit_))
-            if Portal.of(self._loop) is None:
-                raise  # a loop of somebody else ends as that one wants it
-        except Exception as error:
-            # Whatever it is goes downstream.  A callback that raised for want of an
-            # on_error has stopped the stream, so only the loop is left to be told.
-            if self._sink.stopped:
-                raise
-            self._observer.on_error(error)
         except BaseException as error:
-            # Ctrl-C, or how a test framework ends a test.  Whoever waits has to know.
-            self._fail(cast("Exception", error))
-            if isinstance(error, KeyboardInterrupt) and Portal.of(self._loop) is None:
+            if told(
+                self._observer,
+                error,
+                loop=self._loop,
+                is_stopped=self._sink.stopped,
+            ):
                 raise
         else:
             if not self._sink.stopped:
                 self._observer.on_completed()
-
-    def _fail(self, error: Exception) -> None:
-        if not self._sink.stopped:
-            self._observer.on_error(error)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         _running.discard(task)

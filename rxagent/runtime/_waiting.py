@@ -25,9 +25,11 @@ def interruptible(wait: Callable[P, T]) -> Callable[P, T]:
     Returns:
         The same; it raises ``CancelledError`` if a signal cancels the task that calls.
     """
-    before = signal.getsignal(signal.SIGINT)
     task = _task_of_this_thread()
-    if task is None or not callable(before) or before is signal.default_int_handler:
+    if task is None:
+        return wait
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or before is signal.default_int_handler:
         return wait
 
     def on_signal(number: int, frame: FrameType | None) -> None:

@@ -40,7 +40,7 @@ def test_vectors_have_length_one_and_a_blank_text_has_none() -> None:
 )
 def test_what_an_embedder_may_not_make_is_refused(made: object, problem: str) -> None:
     with pytest.raises(RetrievalError, match=problem):
-        run(reactivex.defer(lambda _: unit_vectors(making(made), TEXTS)))
+        run(unit_vectors(making(made), TEXTS))
 
 
 def test_an_embedder_that_says_nothing_loses_nothing() -> None:

@@ -189,6 +189,43 @@ def test_what_is_equally_good_comes_in_the_order_in_which_it_was_added(
         assert [each.id for each in found] == ["c", "a", "d"]
 
 
+@by_vector
+def test_the_first_of_many_equals_are_found(opened: Opened, tmp_path: Path) -> None:
+    with opened(tmp_path) as index:
+        names = [f"n{number}" for number in range(300)]
+        run(index.add([Document(id=each, text="same") for each in names]))
+        found = run(index.by_vector(Query(text="same", top_k=5)))
+        assert [each.id for each in found] == names[:5]
+
+
+@by_vector
+def test_the_closest_are_chosen_among_those_that_a_filter_lets_through(
+    opened: Opened, tmp_path: Path
+) -> None:
+    """A list with a value twice has the row of its document twice, too."""
+    with opened(tmp_path) as index:
+        run(
+            index.add(
+                [
+                    Document(id="a", text="harbour", metadata={"tags": ("x", "x")}),
+                    Document(id="b", text="harbour ferry", metadata={"tags": ("x",)}),
+                    Document(id="c", text="harbour", metadata={"tags": ("y", "z")}),
+                    Document(id="d", text="harbour", metadata={}),
+                ]
+            )
+        )
+        for wanted, right in (
+            (Field("tags") == "x", ["a", "b"]),
+            (Field("tags").is_not_null(), ["a", "c", "b"]),
+            (Field("tags").is_in(["y", "z"]), ["c"]),
+            (Field("tags").is_null(), ["d"]),
+            (Field("tags").is_null() | (Field("tags") == "x"), ["a", "d", "b"]),
+            (Field("other").is_null() & (Field("tags") != "x"), ["c"]),
+        ):
+            query = Query(text="harbour", top_k=3, filter=wanted)
+            assert [each.id for each in run(index.by_vector(query))] == right
+
+
 def searched(index: DocumentIndex) -> set[str]:
     return {each.id for each in run(index.search(Query(text="same", top_k=9)))}
 

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import sys
 import threading
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rxagent.runtime import Flow, from_thread, run
+from rxagent.errors import StreamCancelledError, StreamError
+from rxagent.runtime import Flow, LoopScheduler, from_thread, run
 
 
 @pytest.fixture
@@ -68,3 +71,108 @@ def test_disposing_takes_a_function_off_the_queue(pool: ThreadPoolExecutor) -> N
 
     asyncio.run(leave_both())
     assert done == ["the first"]
+
+
+def test_a_pool_that_takes_no_more_is_the_error_of_the_stream(
+    pool: ThreadPoolExecutor,
+) -> None:
+    pool.shutdown()
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        run(from_thread(lambda: None, pool=pool))
+
+
+def test_a_pool_that_drops_a_function_is_told(pool: ThreadPoolExecutor) -> None:
+    go_on = threading.Event()
+    pool.submit(go_on.wait, 5)
+
+    async def dropped() -> None:
+        told: list[Exception] = []
+        from_thread(lambda: None, pool=pool).subscribe(on_error=told.append)
+        from_thread(lambda: None, pool=pool).subscribe()  # with nobody to tell
+        pool.shutdown(wait=False, cancel_futures=True)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        [error] = told
+        assert isinstance(error, StreamCancelledError)
+
+    try:
+        asyncio.run(dropped())
+    finally:
+        go_on.set()
+
+
+def test_a_loop_that_ends_first_is_no_silence(pool: ThreadPoolExecutor) -> None:
+    go_on, over = threading.Event(), threading.Event()
+    told: list[Exception] = []
+
+    def on_error(error: Exception) -> None:
+        told.append(error)
+        over.set()
+
+    async def leave() -> None:
+        from_thread(go_on.wait, pool=pool).subscribe(on_error=on_error)
+
+    asyncio.run(leave())
+    go_on.set()
+    assert over.wait(5)
+    [error] = told
+    assert isinstance(error, StreamCancelledError)
+
+
+def test_a_closed_loop_runs_nothing(pool: ThreadPoolExecutor) -> None:
+    loop = asyncio.new_event_loop()
+    loop.close()
+    ran: list[int] = []
+    told: list[Exception] = []
+    from_thread(lambda: ran.append(1), pool=pool).subscribe(
+        on_error=told.append, scheduler=LoopScheduler(loop)
+    )
+    pool.submit(int).result()
+    [error] = told
+    assert isinstance(error, StreamError)
+    assert ran == []
+
+
+def test_the_reader_sees_the_context_variables_of_the_subscriber(
+    pool: ThreadPoolExecutor,
+) -> None:
+    who = contextvars.ContextVar("who", default="nobody")
+
+    async def subscribe() -> list[str]:
+        seen: list[str] = []
+        done, go_on = asyncio.Event(), threading.Event()
+        who.set("ann")
+        from_thread(lambda: go_on.wait(5), pool=pool).subscribe(
+            lambda _: seen.append(who.get()), on_completed=done.set
+        )
+        who.set("bob")
+        go_on.set()
+        await done.wait()
+        return seen
+
+    assert asyncio.run(subscribe()) == ["ann"]
+
+
+def test_a_subscriber_that_fails_is_reported(pool: ThreadPoolExecutor) -> None:
+    broken = ValueError("the reader broke")
+
+    def fail(_: object) -> None:
+        raise broken
+
+    async def subscribe() -> object:
+        reported: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: reported.set_result(context["exception"])
+        )
+        from_thread(lambda: None, pool=pool).subscribe(fail)
+        return await reported
+
+    assert asyncio.run(subscribe()) is broken
+
+
+def test_an_exit_in_a_thread_ends_the_stream_and_not_the_portal(
+    pool: ThreadPoolExecutor,
+) -> None:
+    for _ in range(2):
+        with pytest.raises(StreamError, match="tried to exit"):
+            run(from_thread(sys.exit, pool=pool))

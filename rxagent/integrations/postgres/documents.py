@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Self, TypeAlias, TypeVar
 
 import psycopg
-import reactivex
 from psycopg.sql import SQL, Composed, Identifier
 from reactivex import Observable
 
@@ -162,7 +161,7 @@ class PostgresDocuments:
         return self._use(name)
 
     def _vectors(self, texts: Sequence[str]) -> Observable[tuple[Vector | None, ...]]:
-        return reactivex.defer(lambda _: unit_vectors(self._embedder, texts))
+        return unit_vectors(self._embedder, texts)
 
     def _write(
         self,

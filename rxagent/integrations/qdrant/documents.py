@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from uuid import NAMESPACE_OID, uuid5
 
-import reactivex
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException
 from reactivex import Observable
@@ -136,7 +135,7 @@ class QdrantDocuments:
         return self._use(name)
 
     def _vectors(self, texts: Sequence[str]) -> Observable[tuple[Vector | None, ...]]:
-        return reactivex.defer(lambda _: unit_vectors(self._embedder, texts))
+        return unit_vectors(self._embedder, texts)
 
     def _write(
         self,
