@@ -33,7 +33,11 @@ class Run(NamedTuple):
 
 
 def run_of(compiled: Compiled) -> Run | None:
-    """Return the run with which a match starts; ``None`` if it starts otherwise."""
+    """Return the run with which a match starts; ``None`` if it starts otherwise.
+
+    Args:
+        compiled: The expression.
+    """
     head = compiled.head
     if head is None:
         return None
@@ -47,6 +51,9 @@ def run_of(compiled: Compiled) -> Run | None:
 
 def beginnings(compiled: Compiled) -> Mapping[str, bool]:
     """Say of two characters if a match may begin at the second and go on behind it.
+
+    Args:
+        compiled: The expression.
 
     Returns:
         For seconds that are common in prose; without those where one matches already.

@@ -53,7 +53,7 @@ class Rule:
         self.compiled = Compiled(pattern.expression, name=shown)
         try:
             self.first_look = first_look(self.compiled)
-            self.beginnings = beginnings(self.compiled) if self.first_look else {}
+            self.beginnings = beginnings(self.compiled)
             self.run = run_of(self.compiled)
         except MemoryError:  # all that the engine says of a recursion
             raise ConfigurationError(
