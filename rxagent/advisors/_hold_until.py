@@ -13,7 +13,15 @@ from rxagent.advisors._safeguard import REFUSAL
 from rxagent.chain import around
 from rxagent.choices import check_callable, check_choice
 from rxagent.errors import AdvisorError
-from rxagent.events import ChatEvent, Finished, RoundFinished
+from rxagent.events import (
+    ChatEvent,
+    Finished,
+    ReasoningDelta,
+    Retracted,
+    RoundFinished,
+    TextDelta,
+    ToolCallDelta,
+)
 from rxagent.guards.verdicts import Answer, OnFailure, Verdict, verdict_of
 from rxagent.named import Order, named
 from rxagent.operators import just
@@ -23,6 +31,7 @@ from rxagent.types import Advisor, Exchange
 from rxagent.usage import Usage
 
 _NAME = "hold_until"
+_PIECES = (TextDelta, ReasoningDelta, ToolCallDelta)
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +74,8 @@ def hold_until(
     Returns:
         An advisor.  A blocked turn is a normal answer with ``finish_reason="blocked"``
         and nothing in its transcript.  An error of the model passes at once, without
-        what is held; disposing stops the check and the model.
+        what is held, and `Retracted` drops the pieces that are; disposing stops the
+        check and the model.
 
     Raises:
         ConfigurationError: At the call, if an option makes no sense.
@@ -168,11 +178,20 @@ class _Race:
         elif self._flows:
             self._observer.on_next(event)
         else:
+            if isinstance(event, Retracted):
+                self._void()
             self._held.append(event)
             if self._has_passed:
                 with self._lock:
                     self._release()
                 self._flows = True
+
+    def _void(self) -> None:
+        """Drop the pieces that are held; nobody has seen them."""
+        with self._lock:
+            held = [each for each in self._held if not isinstance(each, _PIECES)]
+            self._held.clear()
+            self._held.extend(held)
 
     def _on_error(self, error: Exception) -> None:
         with self._lock:

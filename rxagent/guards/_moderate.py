@@ -79,6 +79,9 @@ def moderate(
     Returns:
         An event guard, fresh for each round.  An error of the source passes at once;
         held text is dropped and checks are stopped, as they are on disposal.
+        `Retracted` does the same to the text since the last boundary, and passes behind
+        the other events that wait there: what is void ends no stream, and the text
+        behind it is checked as if it had come alone.
 
     Raises:
         ConfigurationError: At the call, if an option makes no sense.

@@ -24,10 +24,12 @@ class _Place:
     Args:
         text: To check.
         events: Released when it has passed.
+        is_end: What stands before it is not void, whatever comes.
     """
 
     text: str
     events: deque[ChatEvent]
+    is_end: bool
     is_settled: bool = False
     error: Exception | None = None
     asking: SingleAssignmentDisposable = field(
@@ -90,9 +92,13 @@ class Line:
         """Whether nothing waits, and nothing is on its way out."""
         return not self._places
 
-    def push(self, text: str, events: Sequence[ChatEvent]) -> None:
+    def push(
+        self, text: str, events: Sequence[ChatEvent], *, is_end: bool = False
+    ) -> None:
         """Let ``events`` wait for the verdict on ``text``, and for all before."""
-        place = _Place(text=text, events=deque(events), is_settled=not text)
+        place = _Place(
+            text=text, events=deque(events), is_end=is_end, is_settled=not text
+        )
         self._places.append(place)
         if text:
             self._unasked.append(place)
@@ -102,6 +108,20 @@ class Line:
         """Nothing comes any more."""
         self._is_closed = True
         self._advance()
+
+    def void(self) -> Sequence[ChatEvent]:
+        """Forget the texts since the last end; return the events that wait there."""
+        events: deque[ChatEvent] = deque()
+        while self._places and not self._places[-1].is_end:
+            place = self._places.pop()
+            events.extendleft(reversed(place.events))
+            place.events.clear()  # it may be on its way out
+            if self._unasked and self._unasked[-1] is place:
+                self._unasked.pop()
+            elif not place.is_settled:
+                self._asked -= 1
+            self._forget(place)
+        return events
 
     def drop(self) -> None:
         """Release nothing any more."""
@@ -177,5 +197,5 @@ class Line:
             return
         while place.events:
             self._observer.on_next(place.events.popleft())
-        if self._places:  # not dropped meanwhile
+        if self._places and self._places[0] is place:  # not dropped meanwhile
             self._places.popleft()

@@ -112,7 +112,12 @@ class Moderation:
             return
         if isinstance(event, _ENDS):
             with self._line.lock:
-                self._end(event)
+                if self._line.is_over:  # a verdict has come first
+                    return
+                if isinstance(event, Retracted):
+                    self._void(event)
+                else:
+                    self._end(event)
         elif self._plan.is_live:
             self._deliver(event)
         elif isinstance(event, TextDelta) and event.text:
@@ -181,11 +186,9 @@ class Moderation:
             else:
                 line.push("", (event,))
 
-    def _end(self, event: Finished | RoundFinished | Retracted | None) -> None:
+    def _end(self, event: Finished | RoundFinished | None) -> None:
         """End a text; ``event`` waits for the checks."""
-        windows, self._windows = self._windows, self._plan.windows()
-        self._timer.disposable = Disposable()
-        self._is_timed = False
+        windows = self._begun_anew()
         try:
             closed = windows.flush()
         except Exception as error:  # noqa: BLE001 - a user's transducer
@@ -194,10 +197,26 @@ class Moderation:
         self._push(closed)
         if self._line.is_over:
             return
-        whole = "" if isinstance(event, Retracted) else windows.whole()
-        if isinstance(event, Finished | RoundFinished) and windows.is_empty:
+        whole = windows.whole()
+        if event is not None and windows.is_empty:
             whole = event.response.text.strip()  # it did not come in pieces
-        self._line.push(whole, () if event is None else (event,))
+        self._push_end(whole, () if event is None else (event,))
+
+    def _void(self, event: Retracted) -> None:
+        """Drop a text; ``event`` waits for the checks of those before it alone."""
+        held = (*self._line.void(), *self._begun_anew().void())
+        others = [each for each in held if not isinstance(each, TextDelta)]
+        self._push_end("", (*others, event))
+
+    def _begun_anew(self) -> Windows:
+        """Begin another text; return the windows of the one before."""
+        windows, self._windows = self._windows, self._plan.windows()
+        self._timer.disposable = Disposable()
+        self._is_timed = False
+        return windows
+
+    def _push_end(self, whole: str, events: Sequence[ChatEvent]) -> None:
+        self._line.push(whole, events, is_end=True)
         self._end_waits = not self._line.is_empty
 
     def _start_timer(self) -> None:

@@ -70,6 +70,10 @@ class Windows:
         """Close the open window."""
         return self._window([*self._drained()])
 
+    def void(self) -> Sequence[ChatEvent]:
+        """Forget the open window; return its events."""
+        return [*self._drained()]
+
     def flush(self) -> Sequence[Window]:
         """Close all windows: the text has ended."""
         pieces = () if self._cut is None else self._cut.flush()

@@ -48,8 +48,11 @@ class Fallback:
     The next one is asked after a `ModelError` whose kind may pass: too many requests, a
     busy or a broken provider, a clock that ran out, a lost connection, an answer that
     broke off.  Nothing else is a reason: a blocked answer, a wrong key, a bad request
-    and the errors of tools, guards, checks and advisors pass as they are.  An agent
-    may stand in a model's place; once it has called a tool, its errors pass too, for
+    and any error of another type, such as a `GuardError`, pass as they are.
+
+    A chain or an agent may stand in a model's place.  Such a `ModelError` counts
+    whoever in there raises it, an advisor that asks a model of its own, too: a type
+    does not say.  Once a tool was called or a round has ended, all errors pass, for
     another one would do again what the tool did.
 
     What makes sense to the first one alone stays there: the ``model`` and the ``extra``

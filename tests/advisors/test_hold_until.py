@@ -21,7 +21,15 @@ from rxagent.advisors import REFUSAL, hold_until, tool_loop
 from rxagent.agent import Agent
 from rxagent.context import Context
 from rxagent.errors import AdvisorError, ConfigurationError
-from rxagent.events import ChatEvent, Finished, TextDelta, ToolStarted
+from rxagent.events import (
+    ChatEvent,
+    Finished,
+    ReasoningDelta,
+    Retracted,
+    StageFinished,
+    TextDelta,
+    ToolStarted,
+)
 from rxagent.guards.verdicts import Answer, Verdict
 from rxagent.messages import UserMessage
 from rxagent.operators import just
@@ -145,6 +153,27 @@ def test_an_error_of_the_model_passes_at_once_without_what_is_held(
         time, hold_until(says(True, after=25)), ANSWER[0], on_error(20, broken)
     )
     assert found == [on_error(220, broken)]
+
+
+def test_pieces_that_are_void_before_the_verdict_are_never_seen(
+    time: TestScheduler,
+) -> None:
+    void, found_at = Retracted(reason="it broke off"), StageFinished(stage="s", value=1)
+    said = (text("Wro"), ReasoningDelta(text="hm"), found_at, text("ng"), void)
+    answer = [on_next(n, each) for n, each in enumerate(said, 1)] + list(ANSWER)
+
+    found, _ = play(time, hold_until(says(True, after=15)), *answer)
+    late, _ = play(TestScheduler(), hold_until(says(True, after=2.5)), *answer)
+
+    assert found == [
+        on_next(215, found_at),
+        on_next(215, void),
+        on_next(215, text("a")),
+        on_next(220, text("b")),
+        on_next(230, end("ab")),
+    ]
+    seen = [each.value.value for each in late]
+    assert seen == [*said, text("a"), text("b"), end("ab")]
 
 
 def rude(*steps: Callable[[abc.ObserverBase[ChatEvent]], object]) -> Any:

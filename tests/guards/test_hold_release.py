@@ -188,6 +188,24 @@ def test_what_is_retracted_is_not_checked() -> None:
     assert asked == ["b"]
 
 
+def test_what_is_retracted_while_the_round_before_is_checked_is_not_checked() -> None:
+    asked: list[str] = []
+    check = later(None)
+
+    def watched(said: str) -> Any:
+        asked.append(said)
+        return check(said)
+
+    events: list[ChatEvent] = [text("a"), ROUND, text("void"), VOID, text("b"), END]
+    found, _ = played(hold_release(watched), [*enumerate(events, 1)])
+
+    assert [each.value for _, each in found if each.kind == "N"] == [
+        *events[:2],
+        *events[3:],
+    ]
+    assert asked == ["a", "b"]
+
+
 def test_an_answer_that_came_in_no_pieces_is_checked_by_its_response() -> None:
     assert now(hold_release(lambda said: f"not {said}"), END) == [text("not ab"), END]
     with pytest.raises(GuardError):

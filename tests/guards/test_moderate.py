@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -20,11 +21,12 @@ from reactivex.testing import ReactiveTest, TestScheduler
 from reactivex.testing.marbles import marbles_testing
 from reactivex.testing.subscription import Subscription
 
-from rxagent.advisors import tool_loop
+from rxagent.advisors import memory, tool_loop, validate
 from rxagent.agent import Agent
-from rxagent.errors import ConfigurationError, GuardError
+from rxagent.errors import ConfigurationError, GuardError, TruncatedStreamError
 from rxagent.events import (
     ChatEvent,
+    Finished,
     ReasoningDelta,
     Retracted,
     TextDelta,
@@ -42,7 +44,10 @@ from rxagent.guards import (
 from rxagent.guards.line import Line
 from rxagent.guards.live import Live
 from rxagent.guards.verdicts import Answer
-from rxagent.operators import just
+from rxagent.memory import MemoryStore
+from rxagent.models import Fallback
+from rxagent.operators import just, texts
+from rxagent.runtime import Flow
 from rxagent.testing import (
     Reply,
     ScriptedModel,
@@ -52,7 +57,9 @@ from rxagent.testing import (
     tool_call,
 )
 from rxagent.tools import tool
-from tests.guards.judge import Judge, end, play, round_end, text, texts_of
+from rxagent.types import Exchange
+from tests.advisors.remembering import ID, stored
+from tests.guards.judge import Judge, Played, end, play, round_end, text, texts_of
 from tests.marbles import Letters, comparable, drawn
 from tests.timers import Timers
 
@@ -260,23 +267,6 @@ def test_each_round_is_a_text_of_its_own(time: TestScheduler) -> None:
     )
 
     assert judge.asked == ["a", "ab", "ab", "c", "cd", "cd"]
-
-
-def test_text_that_was_retracted_is_no_part_of_the_whole(time: TestScheduler) -> None:
-    judge, void = Judge(time), Retracted(reason="again")
-    plan = patient(judge, window=by_chars(1))
-
-    played = play(
-        time,
-        plan,
-        (10, text("ab")),
-        (20, void),
-        (30, text("cd")),
-        (40, end("cd")),
-    )
-
-    assert judge.asked == ["a", "b", "c", "d", "cd"]
-    assert (240, void) in played.events
 
 
 @pytest.mark.parametrize("final", [end("bad"), round_end("bad")])
@@ -546,6 +536,392 @@ def test_nothing_goes_out_after_a_retraction() -> None:
     assert seen == [text("a"), Retracted(reason="bad"), error]
 
 
+# Void text
+
+
+FIRST = ((10, text("One is bad. ")), (12, text("Two is bad. ")), (14, text("Thr")))
+SECOND = ((30, text("Fine. ")), (40, text("More.")), (45, end("Fine. More.")))
+VOID = Retracted(reason="it broke off")
+MODES = pytest.mark.parametrize("mode", ["hold", "live"])
+
+
+@MODES
+def test_void_text_is_dropped_with_its_checks_and_ends_nothing(mode: Any) -> None:
+    time = TestScheduler()
+    judge = Judge(time, "bad", takes_by={"One is bad. ": 500})
+
+    played = play(time, patient(judge, mode=mode), *FIRST, (25, VOID), *SECOND)
+
+    assert judge.runs == [
+        ("One is bad. ", 212, 225),  # stopped
+        ("Two is bad. ", 214, 225),  # stopped, too
+        ("Fine. ", 240, 270),
+        ("More.", 245, 275),
+        ("Fine. More.", 245, 275),
+    ]
+    live = [(200 + at, event) for at, event in (*FIRST, (25, VOID), *SECOND[:2])]
+    held = [(225, VOID), (270, SECOND[0][1]), (275, SECOND[1][1])]
+    assert played.events == [
+        *(live if mode == "live" else held),
+        (275, SECOND[2][1]),
+    ]
+    assert played.messages[-1] == ReactiveTest.on_completed(275)
+    assert played.subscriptions == [Subscription(200, 245)]
+
+
+@MODES
+def test_a_violation_that_is_known_before_its_text_is_void_ends_the_stream(
+    time: TestScheduler, mode: Any
+) -> None:
+    plan = patient(Judge(time, "bad", takes=5), mode=mode)
+
+    played = play(time, plan, *FIRST, (25, VOID), *SECOND)
+
+    assert played.error is not None
+    assert played.error[0] == 217
+    assert (225, VOID) not in played.events
+
+
+@MODES
+def test_windows_overlap_and_the_whole_begin_anew_behind_void_text(
+    time: TestScheduler, mode: Any
+) -> None:
+    judge = Judge(time)
+    plan = patient(judge, window=by_chars(4), overlap=2, mode=mode)
+
+    play(
+        time, plan, (10, text("abcdef")), (20, VOID), (30, text("uvwxyz")), (40, end())
+    )
+
+    assert judge.runs == [
+        ("abcd", 210, 220),
+        ("uvwx", 230, 260),
+        ("wxyz", 240, 270),
+        ("uvwxyz", 240, 270),
+    ]
+
+
+@MODES
+def test_a_text_of_one_window_behind_void_text_is_checked_once(
+    time: TestScheduler, mode: Any
+) -> None:
+    judge = Judge(time)
+    plan = patient(judge, mode=mode)
+    play(time, plan, *FIRST, (25, VOID), (30, text("Fine.")), (40, end("Fine.")))
+    assert judge.asked[2:] == ["Fine."]
+
+
+@MODES
+def test_an_answer_in_no_pieces_behind_void_text_is_checked_by_its_response(
+    time: TestScheduler, mode: Any
+) -> None:
+    judge = Judge(time, "bad end")
+
+    played = play(
+        time, patient(judge, mode=mode), *FIRST, (25, VOID), (40, end("bad end"))
+    )
+
+    assert judge.asked[2:] == ["bad end"]
+    assert played.error is not None
+    assert played.error[0] == 270
+
+
+@MODES
+def test_void_text_stops_the_timer_of_its_window(
+    time: TestScheduler, mode: Any
+) -> None:
+    judge = Judge(time)
+    plan = patient(judge, window=Seconds(20), mode=mode)
+
+    play(time, plan, (10, text("ab")), (25, VOID), (26, text("cd")), (60, end("cd")))
+
+    assert judge.runs == [("cd", 246, 276)]  # and not at 230
+
+
+@MODES
+def test_void_text_leaves_no_timer_behind(mode: Any) -> None:
+    time = Timers()
+    plan = patient(Judge(time), window=Seconds(20), mode=mode)
+
+    play(time, plan, (10, text("ab")), (25, VOID), (60, end()))
+
+    assert time.started - time.ran_out == 1  # that of the window
+
+
+@MODES
+@pytest.mark.parametrize("before", [(), (*FIRST, (300, round_end("...")))])
+def test_a_retraction_where_nothing_waits_passes_at_once(
+    time: TestScheduler, mode: Any, before: Any
+) -> None:
+    judge = Judge(time)
+    played = play(time, patient(judge, mode=mode), *before, (400, VOID), (410, end()))
+    assert (600, VOID) in played.events
+
+
+@MODES
+def test_a_retraction_of_what_has_passed_passes_at_once(
+    time: TestScheduler, mode: Any
+) -> None:
+    judge = Judge(time)
+    plan = patient(judge, mode=mode)
+
+    played = play(time, plan, *FIRST, (43, VOID), (50, text("Fine.")), (60, end()))
+
+    assert (243, VOID) in played.events
+    at = 242 if mode == "hold" else 210
+    assert played.events[0] == (at, FIRST[0][1])
+    assert judge.runs == [
+        ("One is bad. ", 212, 242),
+        ("Two is bad. ", 214, 243),
+        ("Fine.", 260, 290),
+    ]
+
+
+@MODES
+def test_a_retraction_may_follow_another_one(time: TestScheduler, mode: Any) -> None:
+    judge, again = Judge(time, "bad"), Retracted(reason="again")
+    plan = patient(judge, mode=mode)
+
+    played = play(
+        time,
+        plan,
+        *FIRST,
+        (20, VOID),
+        (20, again),
+        (21, text("Bad, too: bad. No")),
+        (22, VOID),
+        *SECOND,
+    )
+
+    voids = [each for each in played.events if isinstance(each[1], Retracted)]
+    assert voids == [(220, VOID), (220, again), (222, VOID)]
+    assert judge.runs[:3] == [
+        ("One is bad. ", 212, 220),
+        ("Two is bad. ", 214, 220),
+        ("Bad, too: bad. ", 221, 222),
+    ]
+    assert played.messages[-1] == ReactiveTest.on_completed(275)
+
+
+def test_other_events_that_wait_behind_void_text_go_out_before_its_retraction(
+    time: TestScheduler,
+) -> None:
+    thought = ReasoningDelta(text="hm")
+    plan = patient(Judge(time))
+
+    played = play(
+        time,
+        plan,
+        (10, text("One i")),
+        (11, thought),  # within a window
+        (12, text("s fine. T")),
+        (13, CALL),
+        (14, text("")),
+        (20, VOID),
+        (21, CALL),  # nothing is held any more
+        (22, end()),
+    )
+
+    assert played.events == [
+        (220, thought),
+        (220, CALL),
+        (220, VOID),
+        (221, CALL),
+        (222, end()),
+    ]
+
+
+@MODES
+def test_a_round_that_has_ended_is_not_void(time: TestScheduler, mode: Any) -> None:
+    judge = Judge(time)
+    plan = patient(judge, mode=mode)
+
+    played = play(
+        time,
+        plan,
+        (10, text("One. ")),
+        (12, round_end("One. ")),
+        (14, text("Wrong. W")),
+        (16, VOID),
+        *SECOND,
+    )
+
+    assert judge.runs[:2] == [("One. ", 212, 242), ("Wrong. ", 214, 216)]
+    at = 242 if mode == "hold" else 210
+    assert played.events[:3] == [
+        (at, text("One. ")),
+        (242, round_end("One. ")),
+        (242, VOID),  # not before: it would make the round void
+    ]
+    assert played.text == "One. Fine. More."
+
+
+@MODES
+def test_a_violation_in_a_round_that_has_ended_ends_the_stream(
+    time: TestScheduler, mode: Any
+) -> None:
+    played = play(
+        time,
+        patient(Judge(time, "One"), mode=mode),
+        (10, text("One.")),
+        (12, round_end("One.")),
+        (14, text("Wrong. W")),
+        (16, VOID),
+        *SECOND,
+    )
+    assert played.error is not None
+    assert played.error[0] == 242
+
+
+def test_void_text_that_waits_for_its_check_is_never_asked_about(
+    time: TestScheduler,
+) -> None:
+    judge = Judge(time)
+    plan = patient(judge, window=by_chars(1), max_concurrency=2, final_check=False)
+
+    play(
+        time,
+        plan,
+        (10, text("a")),
+        (11, round_end("a")),
+        (12, text("void")),
+        (20, VOID),
+        (25, text("bcd")),
+        (30, end("bcd")),
+    )
+
+    assert judge.runs == [
+        ("a", 210, 240),
+        ("v", 212, 220),
+        ("b", 225, 255),
+        ("c", 240, 270),
+        ("d", 255, 285),
+    ]
+
+
+def test_a_window_is_not_flushed_for_void_text(time: TestScheduler) -> None:
+    class Breaks:
+        def feed(self, _: str, /) -> tuple[str, ...]:
+            return ()
+
+        def flush(self) -> tuple[str, ...]:
+            raise ValueError("flush")
+
+    plan = patient(Judge(time), window=Breaks, final_check=False)
+    played = play(time, plan, (10, text("a")), (20, VOID), (30, text("b")))
+    assert played.events == [(220, VOID)]
+    assert played.error is not None
+    assert played.error[0] == 230
+
+
+@pytest.mark.parametrize("window", [by_sentence(), by_chars(3), Seconds(7)])
+@MODES
+@settings(max_examples=30, deadline=None)
+@given(
+    # No window of theirs is blank, which needs no check.
+    attempts=st.lists(
+        st.lists(st.sampled_from(["a", "b. ", "ab.", "ba. b"]), max_size=4), max_size=3
+    ),
+    said=st.lists(st.text("ab. ", min_size=1, max_size=6), max_size=6),
+    bad=st.text("ab", min_size=1, max_size=2),
+    overlap=st.integers(0, 3),
+    max_concurrency=st.integers(1, 3),
+)
+def test_void_text_changes_nothing_for_the_text_behind_it(
+    window: Any,
+    mode: Any,
+    attempts: list[list[str]],
+    said: list[str],
+    bad: str,
+    overlap: int,
+    max_concurrency: int,
+) -> None:
+    """Void attempts, and a last one: it is as if that had come alone, but later."""
+
+    def played(spoken: list[tuple[int, ChatEvent]]) -> tuple[Played, list[Any]]:
+        time = TestScheduler()
+        judge = Judge(time, bad, takes=100)  # longer than an attempt
+        plan = patient(
+            judge,
+            window=window,
+            overlap=overlap,
+            max_concurrency=max_concurrency,
+            mode=mode,
+        )
+        return play(time, plan, *spoken, disposed=9000), judge.runs
+
+    void: list[ChatEvent] = []
+    for attempt in attempts:
+        void += [*map(text, attempt), VOID]
+    last: list[ChatEvent] = [*map(text, said), end("".join(said))]
+    alone, asked = played([*enumerate(last, 1)])
+    found, asked_too = played([*enumerate([*void, *last], 1)])
+
+    later = len(void)
+    before = [(201 + n, e) for n, e in enumerate(void) if mode == "live" or e == VOID]
+    assert found.events == [*before, *((at + later, e) for at, e in alone.events)]
+    assert (found.error and found.error[0]) == (alone.error and alone.error[0] + later)
+    of_void, of_last = (
+        [run for run in asked_too if (run[1] > 200 + later) == is_last]
+        for is_last in (False, True)
+    )
+    assert of_last == [(said, a + later, b + later) for said, a, b in asked]
+    assert all(stopped <= 200 + later for _, _, stopped in of_void)
+
+
+def test_a_retraction_out_of_the_very_piece_that_goes_out_voids_the_rest() -> None:
+    source, verdict = Subject[ChatEvent](), Subject[bool]()
+    plan = moderate(lambda _: verdict, window=by_chars(2), final_check=False)
+    seen: list[Any] = []
+
+    def show(event: ChatEvent) -> None:
+        seen.append(event)
+        if event == text("a"):
+            source.on_next(VOID)
+            source.on_next(text("cd"))
+
+    source.pipe(plan.operator).subscribe(show, seen.append)
+    for said in "ab":
+        source.on_next(text(said))
+    verdict.on_next(True)
+    assert seen == [text("a"), VOID]
+    verdict.on_next(True)
+    assert seen == [text("a"), VOID, text("cd")]
+
+
+def test_nothing_of_void_text_stays_in_the_line() -> None:
+    line = Line(
+        lambda _: reactivex.never(),
+        lambda _: None,
+        Observer(),
+        stop=lambda: None,
+        max_concurrency=2,
+        at_once=False,
+        scheduler=None,
+    )
+    for said in "abc":
+        line.push(said, (text(said),))
+    assert list(line.void()) == [text("a"), text("b"), text("c")]
+    assert line.is_empty
+    assert len(line.running) == 0
+
+
+@MODES
+def test_verdicts_on_void_text_may_come_on_any_thread(mode: Any) -> None:
+    def check(said: str) -> Observable[bool]:
+        return reactivex.of(said == "good").pipe(ops.subscribe_on(NewThreadScheduler()))
+
+    plan = moderate(check, window=by_words, mode=mode, final_check=False)
+    attempt: list[ChatEvent] = [text("good"), text("good"), VOID]
+    events: list[ChatEvent] = [*attempt * 50, text("good"), end("good")]
+
+    seen = list(Flow[ChatEvent].of(just(*events).pipe(plan.operator)))
+
+    last = max(n for n, event in enumerate(seen) if event == VOID)
+    assert seen[last:] == [VOID, text("good"), end("good")]
+    assert seen.count(VOID) == 50
+
+
 # Windows of seconds
 
 
@@ -714,6 +1090,52 @@ def test_no_tool_runs_before_the_text_of_its_round_has_passed() -> None:
 
     assert ran == []
     assert [type(error) for error in errors] == [GuardError]
+
+
+BAD = Reply(deltas=("One bad. ", "Two is. ", "Thr"), gap_s=10.0)
+BROKEN_OFF = replace(BAD, error=TruncatedStreamError("it broke off"))
+GOOD = Reply(deltas=("All ", "fine."), gap_s=10.0)
+
+
+@MODES
+@pytest.mark.parametrize("voided_by", ["Fallback", "validate"])
+def test_the_answer_behind_a_void_one_is_delivered_and_stored(
+    time: TestScheduler, mode: Any, voided_by: str
+) -> None:
+    """The bad text is of a model that broke off, or of an answer that did not fit."""
+    judge, store = Judge(time, "bad", takes=100), MemoryStore()
+    advisors = [memory(store, on_failure="mark"), guard(patient(judge, mode=mode))]
+    model: Exchange = ScriptedModel(BAD, GOOD)
+    if voided_by == "Fallback":
+        model = Fallback(ScriptedModel(BROKEN_OFF), ScriptedModel(GOOD))
+    else:
+        advisors.append(validate(check=lambda said: "fine" in said.text, live=True))
+    seen: list[ChatEvent] = []
+    errors: list[Exception] = []
+
+    events = Agent(model, advisors=advisors, context=ID).stream("hi")
+    events.subscribe(seen.append, errors.append, scheduler=time)
+    time.start()
+
+    assert errors == []
+    [at] = [n for n, each in enumerate(seen) if isinstance(each, Retracted)]
+    assert texts_of(seen[:at]) == ("One bad. Two is. Thr" if mode == "live" else "")
+    assert texts_of(seen[at:]) == "All fine."
+    assert judge.asked == ["One bad. ", "Two is. ", "All fine."]
+    assert isinstance(seen[-1], Finished)
+    assert [each.text for each in stored(store)] == ["hi", "All fine."]
+
+
+def test_text_that_nobody_has_seen_is_void_without_an_error(
+    time: TestScheduler,
+) -> None:
+    model = Fallback(ScriptedModel(BROKEN_OFF), ScriptedModel(GOOD))
+    agent = Agent(model, advisors=[guard(patient(Judge(time, "bad", takes=100)))])
+    seen: list[Any] = []
+    said = agent.stream("hi").pipe(texts())
+    said.subscribe(seen.append, seen.append, scheduler=time)
+    time.start()
+    assert "".join(seen) == "All fine."
 
 
 def test_a_thousand_streams_at_once_do_not_mix(time: TestScheduler) -> None:

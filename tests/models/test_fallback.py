@@ -65,7 +65,7 @@ from rxagent.testing import (
     tool_call,
 )
 from rxagent.tools import tool
-from rxagent.types import AnswerMode, Exchange
+from rxagent.types import Advisor, AnswerMode, Exchange
 from rxagent.usage import Usage
 from tests.marbles import Letters, comparable, drawn
 from tests.test_laws import REPLIES, calls_made
@@ -237,6 +237,26 @@ def test_what_an_inner_advisor_fails_with_passes(
 
     assert type(failure(model)) is (kind or InvalidAnswerError)
     assert second.requests == []
+
+
+def _busy(_: object) -> Any:
+    raise BUSY
+
+
+@pytest.mark.parametrize(
+    "advisor",
+    [before(_busy), after(ops.map(_busy)), validate(check=_busy)],
+    ids=["on the way in", "on the way back", "a check"],
+)
+def test_an_error_of_a_model_counts_whoever_inside_raises_it(advisor: Advisor) -> None:
+    """An advisor may ask a model of its own; around it all, its error passes."""
+    first, second = ScriptedModel("fine"), ScriptedModel("other")
+    inside = Fallback(chain([advisor], first), second)
+    around = chain([advisor], Fallback(ScriptedModel("fine"), second))
+
+    assert end(ask(inside)).text == "other"
+    assert type(failure(around)) is type(BUSY)
+    assert len(second.requests) == 1
 
 
 def test_an_answer_that_did_not_pass_its_check_is_an_answer() -> None:
