@@ -25,7 +25,7 @@ _PEEKS = {
     **dict.fromkeys((r"\b", r"\B", r"\m", r"\M", r"\Z", r"\z"), _NEXT),
     "$": _NEXT_LINE,
 }
-_LEADING_FLAGS = re.compile(r"(?:\(\?[a-zA-Z0-9]+(?:-[a-zA-Z]+)?\))*")
+_LEADING_FLAGS = re.compile(r"(?:\(\?[a-zA-Z0-9]+\))*")
 _LEADS = (r"\b", r"\B", r"\m", r"\M", r"\A", "^")
 _REFUSED = {
     r"\G": "\\G, where a search starts",
@@ -162,8 +162,10 @@ class _Reader:
         elif token.kind in ("back", "call") and is_repeated:
             return f"(?:{_NEXT}{text})"
         elif (peek := _PEEKS.get(text)) and not (is_lead and text != "$"):
+            if not self._is_behind:
+                return f"{peek}{text}"
             # Behind is read from right to left, so there it stands on both sides.
-            return f"{peek}{text}{peek}" if self._is_behind else f"{peek}{text}"
+            return f"(?:{peek}{text}{peek})"
         return text
 
 
@@ -186,9 +188,9 @@ def _refused(token: Token, folds_fully: bool) -> str | None:
     """What a token stands for, if it is nothing for a stream."""
     if token.kind == "fuzzy":
         return "approximate matching"
-    flags = re.match(r"\(\?([a-zA-Z0-9]+)(?:-[a-zA-Z]+)?([:)])", token.text)
+    flags = re.match(r"\(\?([a-zA-Z0-9]*)(-?[a-zA-Z]*)[:)]", token.text)
     if flags and token.kind in ("flags", "open"):
-        if set(flags[1]) & set("fwxV"):
+        if set(flags[1] + flags[2]) & set("fwxV"):
             return "one of the flags f, w, x and V for a part of it"
         if folds_fully and "i" in flags[1]:
             return "full case folding, by the flag f or V1"

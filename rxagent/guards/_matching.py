@@ -129,7 +129,10 @@ class Matching:
 
     def feed_placed(self, text: str, /) -> list[Span]:
         """Take a piece; return what is decided, and what it stands for."""
-        spans: list[Span] = []
+        return list(self.spans(text))
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Take a piece; yield what is decided, as soon as it is."""
         for watch in self._watches:
             watch.forget()
         while text:
@@ -139,15 +142,15 @@ class Matching:
             if self.held < self._again:
                 continue
             self._join()
-            spans += self._decided()
+            scans = [Scan(rule, self._text) for rule in self._rules]
+            yield from self._decided(scans)
             while self.held >= self._limit:
-                spans += self._too_long()
+                yield from self._too_long(scans)
             if self._is_swallowing:
                 self._again = self._limit
             ahead = self._next - self._at  # one, after an empty match
             self._keep(self._text, self._at)
             self._next += ahead
-        return spans
 
     def flush_placed(self) -> list[Span]:
         """Return what is held, and what it stands for."""
@@ -156,8 +159,7 @@ class Matching:
         self._at = self._next = len(self._text)
         return spans
 
-    def _decided(self) -> Iterator[Span]:
-        scans = [Scan(rule, self._text) for rule in self._rules]
+    def _decided(self, scans: Sequence[Scan]) -> Iterator[Span]:
         while True:
             for scan in scans:
                 scan.look(self._next)
@@ -210,7 +212,7 @@ class Matching:
         yield Span(text, end - self._at, is_kept=False)
         self._at, self._next = end, end + (end == found.start())
 
-    def _too_long(self) -> Iterator[Span]:
+    def _too_long(self, scans: Sequence[Scan]) -> Iterator[Span]:
         """Do with the held text what is to be done if it is too long."""
         if self._is_swallowing:
             self._limit *= 2
@@ -221,8 +223,11 @@ class Matching:
                 "max_hold_chars, or write a pattern that has an end",
             )
         elif self._on_hold == "release":
-            yield from self._up_to(self._at + 1)
-            yield from self._decided()
+            # A part of it at once: each look costs as much as the text is long.
+            least = self._limit - max(1, self._limit // _GROWTH)
+            while self.held > least:
+                yield from self._up_to(self._at + 1)
+                yield from self._decided(scans)
         else:
             self._is_swallowing, self._limit = True, 2 * self._max
             yield Span(self._replaced_early(), 0, is_kept=False)

@@ -12,6 +12,7 @@ __all__ = ["LONG", "Rule", "Scan"]
 
 _SHORT = 12  # characters: no search in them takes long, and a clock does
 _SHORT_AND_TAME = 128
+_NEAR = 64  # characters before the text; to look at more of them needs a clock
 LONG = 16  # characters: from here on, a place is asked before the text behind it
 _VERY_LONG = 256  # characters: from here on, so many of the places behind it are, too,
 _STEPS = 32  # since a search looks for a match in all of the text, and then once more
@@ -60,6 +61,8 @@ class Rule:
                 f"{shown} calls itself without end; the engine cannot search for it"
             ) from None
         self.short = _SHORT_AND_TAME if self.compiled.is_tame else _SHORT
+        if self.compiled.look_back > _NEAR:
+            self.short = 0
         """A text of fewer characters needs no clock."""
 
     def first(self, text: str, at: int) -> Found | None:
@@ -165,7 +168,11 @@ class Scan:
                 return end, None
             start = found.start()
             if found.partial:
-                return start, None
+                # Of some back references and lazy repeats a search says too much.
+                if start == end or self.rule.is_open(text, start, timeout_s):
+                    return start, None
+                at = start + 1
+                continue
             touch = self._first_touch(at, start, timeout_s)
             if touch <= start or start == end:
                 return touch, None

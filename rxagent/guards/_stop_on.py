@@ -97,7 +97,7 @@ class _UntilMatch:
         return 0 if self.is_done else self._matching.held
 
     def feed(self, text: str, /) -> Sequence[str]:
-        return () if self.is_done else self._before(self._matching.feed_placed(text))
+        return () if self.is_done else self._before(self._matching.spans(text))
 
     def flush(self) -> Sequence[str]:
         return () if self.is_done else self._before(self._matching.flush_placed())

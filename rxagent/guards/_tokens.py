@@ -11,7 +11,7 @@ _TOKEN = re.compile(
     r"""
     (?P<comment> \(\?\#[^)]*\) )
   | (?P<call>    \(\? (?: P=\w+ | P>\w+ | &\w+ | [+-]?[0-9]+ | R ) \) )
-  | (?P<flags>   \(\?[a-zA-Z0-9]+(?:-[a-zA-Z]+)?\) )
+  | (?P<flags>   \(\? (?: [a-zA-Z0-9]+(?:-[a-zA-Z]+)? | -[a-zA-Z]+ ) \) )
   | (?P<verb>    \(\*[A-Z]+\) )
   | (?P<behind>  \(\?<[=!] )
   | (?P<if>      \(\? (?: \(\w+\) | (?=\(\?) ) )
@@ -26,6 +26,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+
+_NAMED_SET = re.compile(r"\[:\^?[\w=]+:\]")
 
 
 class Token(NamedTuple):
@@ -87,8 +89,8 @@ def _end_of_set(expression: str, at: int, is_nested: bool) -> int:
     while depth:
         if expression[at] == "\\":
             at += 1
-        elif expression.startswith("[:", at) and ":]" in expression[at:]:
-            at = expression.index(":]", at) + 1
+        elif named := _NAMED_SET.match(expression, at):
+            at = named.end() - 1
         elif expression[at] == "[" and is_nested:
             depth += 1
         elif expression[at] == "]":

@@ -103,11 +103,18 @@ def _iban() -> str:
     return rf"{start}(?i:(?:{countries})[0-9]{{2}}{rest})(?![A-Za-z0-9])"
 
 
+# These set off no words by spaces: an address in a sentence begins and ends among
+# letters that are not its own.
+_UNSPACED = "".join(
+    rf"--\p{{{script}}}" for script in ("Han", "Hiragana", "Katakana", "Hangul", "Thai")
+)
 EMAIL = Pattern(
     name="email",
-    expression=r"(?<![\w%+-])[\w%+-][\w.%+-]{0,63}@[\p{L}\p{N}.-]{1,190}\.\p{L}{2,24}",
+    expression=rf"(?V1)(?<![\w%+\-{_UNSPACED}])"
+    rf"[\w%+\-{_UNSPACED}][\w.%+\-{_UNSPACED}]{{0,63}}"
+    rf"@[\p{{L}}\p{{N}}.\-{_UNSPACED}]{{1,190}}\.[\p{{L}}{_UNSPACED}]{{2,24}}",
 )
-"""An e-mail address, of any script."""
+"""An e-mail address, of any script that sets off its words by spaces."""
 
 PHONE = Pattern(
     name="phone",

@@ -52,6 +52,7 @@ FOUND: list[tuple[Pattern, str]] = [
     (EMAIL, "ann@example.org"),
     (EMAIL, "ann.lee+list@mail.example.co.uk"),
     (EMAIL, "žofie@příklad.cz"),
+    (EMAIL, "a-b@example.co.jp"),
     (IBAN, "DE89370400440532013000"),
     (IBAN, "DE89 3704 0044 0532 0130 00"),
     (IBAN, "gb82 west 1234 5698 7654 32"),
@@ -104,6 +105,11 @@ of them, so he said, had come all the way from Valparaíso in 41 days), and the 
 sailors were on their way up to the inn: hungry, loud and well paid - for one night.
 """
 
+CHINESE = """\
+那是一个明亮的早晨，整条街还在沉睡。安娜走到港口，像往常一样看着船，什么也没想。她喜欢焦油和盐的气味。
+一位老人坐在墙边，烟斗早已熄灭，又讲了一遍上周讲过的故事。那天海湾里有3艘船，其中一艘走了41天。
+"""
+
 
 def joined(guard: TextGuard, pieces: Sequence[str]) -> str:
     transducer = guard()
@@ -151,23 +157,39 @@ def test_a_private_key_longer_than_what_is_held_is_replaced_once() -> None:
         assert joined(guard, pieces) == "Here: [REDACTED]. Bye"
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("请联系zhang@example.com或者", "请联系[X]或者"),
+        ("メールはa-b@example.co.jpまで", "メールは[X]まで"),
+        ("메일은 kim@example.com으로", "메일은 [X]으로"),
+    ],
+)
+def test_an_address_ends_where_letters_without_spaces_begin(
+    text: str, wanted: str
+) -> None:
+    for pieces in every_cut(text):
+        assert joined(redact(EMAIL, "[X]"), list(pieces)) == wanted
+
+
+@pytest.mark.parametrize("prose", [PROSE, CHINESE], ids=["english", "chinese"])
 @pytest.mark.parametrize("pattern", [*ALL, ALL], ids=[*patterns.__all__, "all"])
 def test_of_ordinary_prose_three_characters_are_held_at_most_on_average(
-    pattern: Pattern | list[Pattern],
+    pattern: Pattern | list[Pattern], prose: str
 ) -> None:
     guard = redact(pattern)
     dice = random.Random(6)
-    cuts = sorted(dice.sample(range(len(PROSE)), 150))
-    pieces = [PROSE[start:end] for start, end in pairwise([0, *cuts, len(PROSE)])]
+    cuts = sorted(dice.sample(range(len(prose)), len(prose) // 5))
+    pieces = [prose[start:end] for start, end in pairwise([0, *cuts, len(prose)])]
 
-    for said in (list(PROSE), pieces):
+    for said in (list(prose), pieces):
         transducer: Any = guard()
         held: list[int] = []
         for piece in said:
             transducer.feed(piece)
             held.append(transducer.held)
         assert sum(held) / len(held) <= 3
-    assert joined(guard, list(PROSE)) == PROSE
+    assert joined(guard, list(prose)) == prose
 
 
 @pytest.mark.parametrize("pattern", ALL, ids=patterns.__all__)

@@ -196,6 +196,12 @@ def test_one_pattern_gives_what_the_engine_gives(expression: str, text: str) -> 
         (r"(?i:x)y(?i)z", "XYz XyZ", "XYz #"),
         (r"[a-z]+@$(?m)", "ab@\nc", "ab@\nc"),
         (r"\b(?i)[a-z]+@", "xB@", "#"),
+        (r"(?-i)a(?-i:b)", "ab", "#"),
+        (r"(?<=[ab]\M?)x", "ax bx", "a# b#"),
+        (r"(?<=^|,$?)x", "x,x", "#,#"),
+        (r"(?<!\b?)x", "ax x", "ax x"),
+        (r"[[:]+@", "a[:@", "a#"),
+        (r"[[:^alpha:]x]+", "ax1b", "a#b"),
     ],
 )
 def test_whatever_the_engine_knows_holds_across_pieces(
@@ -324,9 +330,11 @@ class Counting:
         self.flags = engine.flags
         self.characters = 0
         self.longest_search = 0
+        self.searches = 0
 
     def search(self, text: str, at: int = 0, /, **options: Any) -> Any:
         self.characters += len(text) - at
+        self.searches += 1
         self.longest_search = max(self.longest_search, len(text) - at)
         return self._engine.search(text, at, **options)
 
@@ -372,6 +380,36 @@ def test_a_search_is_not_made_where_a_match_has_begun_long_ago() -> None:
     assert engine.longest_search < 1_000
 
 
+def test_two_patterns_of_which_each_may_go_on_do_not_ask_each_other_again() -> None:
+    guard: Any = redact(
+        [r"x\w*b\b", r"c(?:c|b)*x"], on_hold="release", max_hold_chars=1_000
+    )
+    engines: list[Counting] = []
+    for rule in guard.rules:
+        rule.compiled.open = Counting(rule.compiled.open)
+        engines.append(rule.compiled.open)
+    text = ("x" * 500 + "cb" * 250 + "a" * 10) * 4
+
+    joined(guard, *(text[start : start + 50] for start in range(0, len(text), 50)))
+
+    assert sum(engine.searches for engine in engines) < len(text)
+
+
+def test_a_place_that_only_a_search_names_is_not_held() -> None:
+    r"""The engine's search says of "(?s)[]a]{2,600}?@@" what its match denies."""
+    text = f"{'a' * 34}@{'a' * 300}{'b' * 299}{'@' * 69}{'b' * 21}{'a' * 279}ba"
+    guard = redact(r"(?s)[]a]{2,600}?@@.*?b", "#", max_hold_chars=8)
+
+    assert joined(guard, *text) == joined(guard, text)
+
+
+def test_what_a_pattern_looks_back_at_is_under_the_clock_too() -> None:
+    guard = redact(r"(?<=key(?:\w+ ?){1,60}: )\w+", timeout_s=0.05)
+
+    with pytest.raises(GuardError, match="took more than"):
+        joined(guard, *"The quick brown fox jumps over the lazy dog and so on: x.")
+
+
 def test_many_ways_one_after_the_other_are_a_guard_error_too() -> None:
     guard = redact("(?:a|aa)" * 26 + "c", timeout_s=0.05)
 
@@ -407,6 +445,7 @@ def test_a_catastrophic_pattern_is_a_guard_error_and_no_standstill() -> None:
         ("(?i)(?f:straße)", "flags f, w, x and V"),
         ("(?x:a b)", "flags f, w, x and V"),
         ("ab # c(?x)", "flags f, w, x and V"),
+        ("(?x)(?-x:a#(b)*)", "flags f, w, x and V"),
     ],
 )
 def test_what_no_stream_can_follow_is_refused(pattern: str, problem: str) -> None:

@@ -103,3 +103,11 @@ def test_it_stops_where_the_whole_text_says(
 
     assert "".join(out) == text[: min(starts, default=len(text))]
     assert all(out)
+
+
+def test_what_comes_behind_the_stop_is_not_looked_at() -> None:
+    make = stop_on("END", Pattern(expression="<[^>]*>"), max_hold_chars=10)
+    transducer = make()
+
+    assert "".join(transducer.feed(f"yes END <{'a' * 30}")) == "yes "
+    assert "".join(transducer.flush()) == ""
