@@ -19,7 +19,7 @@ quote, or the backslash, behind it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias, get_args
@@ -40,7 +40,7 @@ from rxagent.retrieval.scalars import Scalar, problem_of
 
 __all__ = ["Bound", "parse_filter"]
 
-Bound: TypeAlias = Scalar | Sequence[Scalar]
+Bound: TypeAlias = Scalar | Iterable[Scalar]
 """What a ``:name`` stands for."""
 
 # Parentheses and negations within each other; what is read can be joined to others.
@@ -105,7 +105,7 @@ class _Parser:
     def __init__(self, text: str, bound: Mapping[str, Bound]) -> None:
         self._tokens = _tokens(text)
         self._token = next(self._tokens)
-        self._bound = bound
+        self._bound = dict(bound)
         self._used: set[str] = set()
 
     def whole(self) -> Filter:
@@ -192,9 +192,11 @@ class _Parser:
                 values, Iterable
             ):
                 raise _bound_to(values, "a list", token)
-            for each in values:
+            # Kept, as an iterator has nothing for the next one who asks.
+            self._bound[token.text[1:]] = listed = tuple(values)
+            for each in listed:
                 _check(each, token)
-            return tuple(values)
+            return listed
         self._take("[")
         found: list[Scalar] = []
         if not self._took("]"):

@@ -100,6 +100,8 @@ class Listed(_Combined):
     negated: bool = False
 
     def __post_init__(self) -> None:
+        # An iterator would be empty once it is checked, and then exclude nothing.
+        object.__setattr__(self, "values", tuple(self.values))
         _check(self.field, self.values)
 
     def __invert__(self) -> Listed:
@@ -130,6 +132,7 @@ class AllOf(_Combined):
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "depth", _depth(self.parts))
 
     @classmethod
@@ -151,6 +154,7 @@ class AnyOf(_Combined):
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "depth", _depth(self.parts))
 
     @classmethod

@@ -142,6 +142,14 @@ def test_what_is_bound_is_a_value_whatever_stands_in_it(text: str) -> None:
     assert both == (Field("tenant") == text) & Field("tag").is_in([text])
 
 
+def test_what_is_bound_may_be_read_once() -> None:
+    """An iterator that is empty would let everything through a NIN."""
+    both = parse_filter("a NIN :who AND b NOT IN :who", who=iter(["ann", "bob"]))
+    assert both == Field("a").not_in(["ann", "bob"]) & Field("b").not_in(["ann", "bob"])
+    with pytest.raises(FilterError, match="a NoneType can be in no document"):
+        parse_filter("a NIN :who", who=(each for each in [None]))  # type: ignore[misc]
+
+
 def written(wanted: Filter) -> str:
     """A text of the grammar, as another one might have written it."""
     match wanted:

@@ -177,6 +177,17 @@ def test_what_no_document_can_have_is_no_filter() -> None:
         Field("\0").is_null()
 
 
+def test_values_and_parts_may_be_read_once() -> None:
+    """One that is empty would let everything through."""
+    assert TAGS.not_in(iter("ab")).values == ("a", "b")
+    values: Any = (each for each in "ab")
+    assert Listed(field="tags", values=values).values == ("a", "b")
+    parts: Any = (each for each in (NEW, YEAR > 1))
+    assert AllOf(parts=parts) == NEW & (YEAR > 1)
+    parts = iter([NEW, YEAR > 1])
+    assert AnyOf(parts=parts) == NEW | (YEAR > 1)
+
+
 def test_one_text_is_no_list_of_values() -> None:
     with pytest.raises(ConfigurationError, match=r"'tags' is compared with one text"):
         TAGS.is_in("ann")
