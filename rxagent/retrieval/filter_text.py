@@ -36,7 +36,7 @@ from rxagent.retrieval.filters import (
     Listed,
     Null,
 )
-from rxagent.retrieval.scalars import Scalar, problem_of
+from rxagent.retrieval.scalars import Scalar, order_problem, problem_of
 
 __all__ = ["Bound", "parse_filter"]
 
@@ -147,8 +147,7 @@ class _Parser:
         field = _unquoted(token)
         _check(field, token)
         if (sign := self._token.kind) in _COMPARISONS:
-            self._advance()
-            return Compared(field=field, is_=_COMPARISONS[sign], value=self._value())
+            return self._compared(field, _COMPARISONS[sign])
         if self._took("IS"):
             negated = self._took("NOT")
             self._take("NULL")
@@ -159,6 +158,14 @@ class _Parser:
         if not self._took("IN"):
             raise self._expected("IN" if negated else "a comparison, IN, NIN or IS")
         return Listed(field=field, values=self._list(), negated=negated)
+
+    def _compared(self, field: str, is_: Comparison) -> Filter:
+        self._advance()
+        token = self._token
+        value = self._value()
+        if problem := order_problem(is_, value):
+            raise FilterError(token.at, problem)
+        return Compared(field=field, is_=is_, value=value)
 
     def _value(self) -> Scalar:
         token = self._advance()

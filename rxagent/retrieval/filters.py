@@ -15,7 +15,7 @@ from typing import Literal, NoReturn, TypeAlias, cast
 
 from rxagent.choices import check_choice
 from rxagent.errors import ConfigurationError
-from rxagent.retrieval.scalars import Scalar, problem_of
+from rxagent.retrieval.scalars import Scalar, order_problem, problem_of
 
 __all__ = [
     "AllOf",
@@ -73,6 +73,10 @@ class Compared(_Combined):
     A field that is missing or null never matches, whatever the comparison is.  Values
     of different kinds, text, number and truth, are not equal, and none is less than the
     other.  A list is equal to each value in it, and less than none.
+
+    Raises:
+        ConfigurationError: If ``is_`` is no comparison, no document can have the field
+            or the value, or a truth is to be less or greater.
     """
 
     field: str
@@ -82,6 +86,8 @@ class Compared(_Combined):
     def __post_init__(self) -> None:
         check_choice("is_", self.is_, Comparison)
         _check(self.field, (self.value,))
+        if problem := order_problem(self.is_, self.value):
+            raise ConfigurationError(f"the field {self.field!r}: {problem}")
 
     def __invert__(self) -> Compared:
         """The opposite; a field that is missing does not match it either."""

@@ -52,8 +52,7 @@ def _is(found: MetadataValue, wanted: Compared) -> bool:
         return is_equal is (wanted.is_ == "==")
     if not isinstance(found, str | int | float | bool):
         return False
-    kind = kind_of(wanted.value)
-    if kind == "truth" or kind != kind_of(found):
+    if kind_of(wanted.value) != kind_of(found):
         return False
     return _ORDER[wanted.is_](found, wanted.value)
 

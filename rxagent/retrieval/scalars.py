@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Literal, TypeAlias
 
-__all__ = ["Kind", "MetadataValue", "Scalar", "each_of", "kind_of", "problem_of"]
+__all__ = [
+    "Kind",
+    "MetadataValue",
+    "Scalar",
+    "each_of",
+    "kind_of",
+    "order_problem",
+    "problem_of",
+]
 
 Scalar: TypeAlias = str | int | float | bool
 """A text, a number or a truth."""
@@ -60,3 +68,18 @@ def problem_of(value: object) -> str | None:
             return None if isfinite(value) else f"the number {value}"
         case _:
             return f"a {type(value).__name__}"
+
+
+def order_problem(is_: str, value: Scalar) -> str | None:
+    """Why a comparison with a value says nothing.
+
+    Args:
+        is_: The comparison, such as ``<``.
+        value: One that documents can have.
+
+    Returns:
+        What is wrong and what to do; ``None`` if nothing is.
+    """
+    if is_ in ("==", "!=") or not isinstance(value, bool):
+        return None
+    return f"a truth has no order, so nothing is {is_} {value}; use == or !="

@@ -106,9 +106,6 @@ def test_a_filter_that_matches(wanted: Filter) -> None:
     [
         YEAR < "a",
         YEAR >= "a",
-        YEAR < True,
-        Field("ok") > False,
-        Field("ok") <= True,
         TAGS < "z",
         TAGS >= "",
         Field("ok") >= 0,
@@ -175,6 +172,22 @@ def test_what_no_document_can_have_is_no_filter() -> None:
         YEAR.is_in([None])  # type: ignore[list-item]
     with pytest.raises(ConfigurationError, match="named by a text with NUL"):
         Field("\0").is_null()
+
+
+@pytest.mark.parametrize(
+    ("is_", "mistake"),
+    [
+        ("<", lambda: Field("ok") < True),
+        ("<=", lambda: Field("ok") <= True),
+        (">", lambda: Field("ok") > False),
+        (">=", lambda: Field("ok") >= True),
+    ],
+)
+def test_a_truth_has_no_order(is_: str, mistake: Callable[[], object]) -> None:
+    """``<= True`` would not find what is equal, and nobody would be told."""
+    problem = f"the field 'ok': a truth has no order, so nothing is {is_} "
+    with pytest.raises(ConfigurationError, match=problem + r"\w+; use == or !="):
+        mistake()
 
 
 def test_values_and_parts_may_be_read_once() -> None:
