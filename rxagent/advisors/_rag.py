@@ -47,6 +47,8 @@ def rag(
         filter: What every document must be like, or a function that says it of the
             context of a call.  The context may narrow it further, under
             ``"qa_filter_expression"``, by a filter or its text; it can never widen it.
+            A document that it excludes is a `DocumentError`, whichever retriever or
+            stage it comes from, and so is one without the metadata to tell.
         cite: Number the documents, and ask for the numbers; see `citations`.
         template: ``{question}`` and ``{context}`` stand for the two, other braces are
             literal; by default ``QA_TEMPLATE``, or ``CITED_TEMPLATE`` with ``cite``.

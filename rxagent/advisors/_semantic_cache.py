@@ -13,7 +13,7 @@ from rxagent.choices import check_callable, check_has
 from rxagent.errors import ConfigurationError
 from rxagent.named import Order, name_of, named
 from rxagent.operators import concat_each, just
-from rxagent.retrieval import Document, Field, Query
+from rxagent.retrieval import Document, Field, Query, within
 from rxagent.tools.rules import check_seconds
 from rxagent.types import Advisor
 
@@ -89,10 +89,11 @@ def semantic_cache(
         def or_close(found: KeptAnswer | None) -> Observable[KeptAnswer | None]:
             if found is not None or asked.question is None:
                 return just(found)
-            wanted = Field(_SURROUNDINGS) == asked.surroundings
-            query = Query(text=asked.question, top_k=_CANDIDATES, filter=wanted)
+            mine = Field(_SURROUNDINGS) == asked.surroundings
+            near = within(index.by_vector, mine)
+            query = Query(text=asked.question, top_k=_CANDIDATES)
             first = partial(first_good, asked.question)
-            return index.by_vector(query).pipe(concat_each(first))
+            return near(query).pipe(concat_each(first))
 
         return store.get(asked.key).pipe(concat_each(or_close))
 

@@ -194,11 +194,11 @@ class _Parser:
     def _list(self) -> tuple[Scalar, ...]:
         token = self._token
         if self._took("bound"):
-            values = self._value_of(token)
+            values = given = self._value_of(token)
             if isinstance(values, str | bytes | Mapping) or not isinstance(
                 values, Iterable
             ):
-                raise _bound_to(values, "a list", token)
+                raise _bound_to(given, "a list", token)
             # Kept, as an iterator has nothing for the next one who asks.
             self._bound[token.text[1:]] = listed = tuple(values)
             for each in listed:

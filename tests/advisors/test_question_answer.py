@@ -24,6 +24,7 @@ from rxagent.errors import (
     AdvisorError,
     ConfigurationError,
     ContextTypeError,
+    DocumentError,
     FilterError,
     GuardError,
     MissingContextError,
@@ -429,6 +430,35 @@ def test_a_mandatory_filter_is_made_of_the_context_and_is_never_none() -> None:
     with pytest.raises(AdvisorError, match="needs a filter"):
         ids(question_answer(library.search, filter=nothing, on_failure="skip"))
     assert library.queries == []
+
+
+@pytest.mark.parametrize("on_failure", ["raise", "skip"])
+def test_what_the_filter_excludes_never_reaches_the_prompt(on_failure: Any) -> None:
+    """S001-47: a retriever of somebody's own may not know filters."""
+
+    def web_search(_: Query) -> Observable[tuple[Document, ...]]:
+        return just((OF_ANN, OF_BOB))
+
+    model = ScriptedModel("ok")
+    mine = question_answer(
+        web_search, filter=Field("tenant") == "ann", on_failure=on_failure
+    )
+    events = Agent(model, advisors=[mine]).stream("Nimbus?")
+
+    if on_failure == "raise":
+        with pytest.raises(DocumentError, match="web_search, and the filter excludes"):
+            list(events)
+        assert model.requests == []
+    else:
+        [stage, *answer] = events
+        assert isinstance(stage, StageFinished)
+        assert "document 'bob' came from the retriever" in stage.problem
+        assert "bob" not in repr((stage.value, answer))
+        assert model.requests[0].messages[-1].text == "Nimbus?"
+    narrowed = question_answer(web_search)
+    with pytest.raises(DocumentError):
+        ids(narrowed, qa_filter_expression="tenant == 'ann'")
+    assert ids(narrowed) == ["ann", "bob"]
 
 
 NAMES = st.sampled_from(["ann", "bob", "cy", "x' OR tenant == 'bob", "", "тест"])

@@ -198,6 +198,24 @@ def ids_in(index: MemoryDocuments) -> list[str]:
     return sorted(found)
 
 
+def test_an_index_that_knows_no_filter_answers_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Deaf(MemoryDocuments):
+        def by_vector(self, query: Query) -> Observable[tuple[Document, ...]]:
+            return super().by_vector(replace(query, filter=None))
+
+    model, index = counting(), Deaf(LexicalEmbedder())
+    exchange = cache(index=index, key=lambda asked: asked.context["who"])(model)
+
+    def of(who: str) -> ChatRequest:
+        asked = ask(HOW if who == "ann" else ALSO)
+        return replace(asked, context=Context({"who": who}))
+
+    assert [each.text for each in ends(exchange, of("ann"), of("bob"))] == ["1", "2"]
+    assert "the filter excludes it" in caplog.text
+
+
 def test_a_question_whose_answer_is_too_old_is_forgotten() -> None:
     index = MemoryDocuments(LexicalEmbedder())
     model = counting()

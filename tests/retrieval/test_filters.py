@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from reactivex import Observable
 
-from rxagent.errors import ConfigurationError
+from rxagent.errors import ConfigurationError, DocumentError, RetrievalError
+from rxagent.operators import just
 from rxagent.retrieval import (
     AllOf,
     AnyOf,
     Compared,
+    Document,
     Field,
     Filter,
     Listed,
@@ -18,9 +22,11 @@ from rxagent.retrieval import (
     Metadata,
     Null,
     Query,
+    Retriever,
     matches,
     within,
 )
+from rxagent.runtime import run
 from tests.retrieval.chance import FILTERS, METADATA
 
 YEAR, TAGS, LANG = Field("year"), Field("tags"), Field("lang")
@@ -213,6 +219,38 @@ def test_what_is_no_filter_never_stands_for_a_mandatory_one(none: Any) -> None:
     """S001-47: it would let everything through."""
     with pytest.raises(ConfigurationError, match="mandatory takes a filter"):
         within(MemoryDocuments().search, none)
+
+
+def deaf(*documents: Document) -> Retriever:
+    """One that knows no filter."""
+
+    def web_search(_: Query) -> Observable[tuple[Document, ...]]:
+        return just(documents)
+
+    return web_search
+
+
+def test_what_a_mandatory_filter_excludes_is_an_error_of_whoever_found_it() -> None:
+    """S001-47: a retriever of somebody's own may not know filters."""
+    of_bob = Document(id="bob-1", text="secret", metadata={"tenant": "bob"})
+    plain = Document(id="page", text="secret")
+    mine = within(deaf(of_bob), Field("tenant") == "ann")
+
+    found_by = "'bob-1' came from the retriever deaf.web_search, and the filter"
+    with pytest.raises(DocumentError, match=re.escape(found_by)) as at:
+        run(mine(Query(text="secret")))
+    assert at.value.document == "bob-1"
+    assert "secret" not in str(at.value)
+    with pytest.raises(DocumentError, match="give each document the metadata"):
+        run(within(deaf(plain), Field("tenant") == "ann")(Query(text="secret")))
+
+    bobs = within(deaf(of_bob), Field("tenant") == "bob")
+    assert run(bobs(Query(text="secret"))) == (of_bob,)
+    with pytest.raises(DocumentError):
+        run(bobs(Query(text="secret", filter=YEAR == 2020)))
+    strange: Any = lambda _: just(None)  # noqa: E731
+    with pytest.raises(RetrievalError, match="lambda emitted a NoneType, and it has"):
+        run(within(strange, NEW)(Query(text="secret")))
 
 
 def test_a_query_is_words_and_a_filter() -> None:
