@@ -10,12 +10,13 @@ translates filters has to know it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as made
 from typing import Literal, NoReturn, TypeAlias, cast
 
 from rxagent.choices import check_choice
 from rxagent.errors import ConfigurationError
-from rxagent.retrieval.scalars import Scalar, order_problem, problem_of
+from rxagent.retrieval.scalars import Scalar, Typed, order_problem, problem_of, typed
 
 __all__ = [
     "AllOf",
@@ -104,11 +105,14 @@ class Listed(_Combined):
     field: str
     values: tuple[Scalar, ...]
     negated: bool = False
+    typed: frozenset[Typed] = made(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # An iterator would be empty once it is checked, and then exclude nothing.
         object.__setattr__(self, "values", tuple(self.values))
         _check(self.field, self.values)
+        # Once, and not for each document: a list may be long.
+        object.__setattr__(self, "typed", frozenset(map(typed, self.values)))
 
     def __invert__(self) -> Listed:
         """The opposite; a field that is missing does not match it either."""
@@ -135,7 +139,7 @@ class AllOf(_Combined):
     """All of the parts match."""
 
     parts: tuple[Filter, ...]
-    depth: int = field(init=False, repr=False, compare=False)
+    depth: int = made(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))
@@ -157,7 +161,7 @@ class AnyOf(_Combined):
     """At least one of the parts matches."""
 
     parts: tuple[Filter, ...]
-    depth: int = field(init=False, repr=False, compare=False)
+    depth: int = made(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))

@@ -10,10 +10,12 @@ __all__ = [
     "Kind",
     "MetadataValue",
     "Scalar",
+    "Typed",
     "each_of",
     "kind_of",
     "order_problem",
     "problem_of",
+    "typed",
 ]
 
 Scalar: TypeAlias = str | int | float | bool
@@ -27,12 +29,20 @@ Kind: TypeAlias = Literal["text", "number", "truth"]
 
 _LEAST, _MOST = -(2**63), 2**63 - 1  # what every database counts to
 
+Typed: TypeAlias = tuple[Kind, Scalar]
+"""A value with its kind."""
+
 
 def kind_of(value: Scalar) -> Kind:
     """The kind of a value; Python's own ``True == 1`` does not hold here."""
     if isinstance(value, bool):
         return "truth"
     return "text" if isinstance(value, str) else "number"
+
+
+def typed(value: Scalar) -> Typed:
+    """What is equal to that of another value if the two are equal."""
+    return kind_of(value), value
 
 
 def each_of(value: MetadataValue) -> Sequence[Scalar]:
