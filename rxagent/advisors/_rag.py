@@ -37,9 +37,9 @@ def rag(
 
     Only a message of text is changed, and only the one that opens the turn; a message
     with media and a resumed turn pass as they are.  The documents are put into the text
-    as they are: they are never read as a template, and cannot end the context that they
-    stand in.  The model is told that they are no instructions, which is a request and
-    no guarantee.
+    as they are, and never read as a template; what reads as the end of the context that
+    they stand in is escaped.  The model is told that they are no instructions.  Both
+    are a request to the model, and no wall.
 
     Args:
         stages: See `rxagent.stages`; each tells what it has found as `StageFinished`.
