@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from rxagent.choices import check_callable
 from rxagent.errors import ConfigurationError
 from rxagent.retrieval import Document
-from rxagent.stages._element import element
+from rxagent.stages._element import element, inert
+from rxagent.stages._legible import LINE_ENDS, UNSEEN, legible
 from rxagent.tools.rules import check_switch
 
 QA_TEMPLATE = """\
@@ -34,10 +35,10 @@ rests on, each in square brackets, such as [1] or [2][3], and no other numbers."
 
 _DEFAULTS = {False: QA_TEMPLATE, True: CITED_TEMPLATE}
 _PLACES = re.compile(r"(\{question\}|\{context\})")
-# For a reader these end a line, too, and for `re` they do not.
-_LINE_START = "(?:^|(?<=[\n\r\v\f\x85\u2028\u2029]))"
+_LEAST = 3  # signs of a border
+_GAP = f"[ {UNSEEN}]*"
 _BORDER = re.compile(
-    r"\{context\}[ \t]*\n[ \t]*([^\w\s{}]{3,}|</[\w-]+>)[ \t]*(?:\n|$)"
+    rf"\{{context\}}[ \t]*\n[ \t]*([^\w\s{{}}]{{{_LEAST},}}|</[\w-]+>)[ \t]*(?:\n|$)"
 )
 
 
@@ -74,7 +75,7 @@ class Augmenting:
         """Put both in their places, as they are.
 
         What is put in is never read as a template.  Of a document only that is changed
-        which would end the context or the document for a reader.
+        which reads as the end of the context or of the document.
         """
         context = self._context(documents)
         # Not str.format, nor one replacement after the other: each may hold braces.
@@ -100,7 +101,25 @@ class Augmenting:
 
 
 def _within(border: str, text: str) -> str:
-    """A text in which the line that ends it does not stand, but for a backslash."""
-    if border.startswith("<"):
-        return re.sub(re.escape(border), rf"\\{border}", text, flags=re.IGNORECASE)
-    return re.sub(rf"{_LINE_START}(?=[ \t]*{re.escape(border)})", r"\\", text)
+    """A text in which nothing reads as the line that ends it, but for a backslash."""
+    if border.startswith("</"):
+        return inert(border[2:-1], text)
+    pieces, start = list[str](), 0
+    for found in _line_like(border).finditer(legible(text)):
+        pieces += text[start : found.start()], "\\"
+        start = found.start()
+    return "".join((*pieces, text[start:]))
+
+
+def _line_like(border: str) -> re.Pattern[str]:
+    """Finds the start of a line that a reader may take for a border.
+
+    Nobody counts: of a row of one sign, half of it is as good, and so is a shorter row
+    if nothing else is in the line.
+    """
+    signs = [re.escape(each) + _GAP for each in legible(border)]
+    line = "".join(signs)
+    if len({*signs}) == 1:
+        sign, half = f"(?:{signs[0]})", max(_LEAST, len(signs) // 2)
+        line = f"{sign}{{{half}}}|{sign}{{{_LEAST},}}(?:[{LINE_ENDS}]|$)"
+    return re.compile(rf"(?:^|(?<=[{LINE_ENDS}]))(?={_GAP}(?:{line}))")

@@ -37,9 +37,9 @@ def rag(
 
     Only a message of text is changed, and only the one that opens the turn; a message
     with media and a resumed turn pass as they are.  The documents are put into the text
-    as they are: they are never read as a template, and cannot end the context that they
-    stand in.  The model is told that they are no instructions, which is a request and
-    no guarantee.
+    as they are, and never read as a template; what reads as the end of the context that
+    they stand in is escaped.  The model is told that they are no instructions.  Both
+    are a request to the model, and no wall.
 
     Args:
         stages: See `rxagent.stages`; each tells what it has found as `StageFinished`.
@@ -47,6 +47,8 @@ def rag(
         filter: What every document must be like, or a function that says it of the
             context of a call.  The context may narrow it further, under
             ``"qa_filter_expression"``, by a filter or its text; it can never widen it.
+            A document that it excludes is a `DocumentError`, whichever retriever or
+            stage it comes from, and so is one without the metadata to tell.
         cite: Number the documents, and ask for the numbers; see `citations`.
         template: ``{question}`` and ``{context}`` stand for the two, other braces are
             literal; by default ``QA_TEMPLATE``, or ``CITED_TEMPLATE`` with ``cite``.

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from reactivex import Observable
-from reactivex import operators as ops
 
 from rxagent.advisors._caching import caching, check_store
 from rxagent.caching import AnswerStore, KeptAnswer, QuestionIndex, same_facts
@@ -14,7 +13,7 @@ from rxagent.choices import check_callable, check_has
 from rxagent.errors import ConfigurationError
 from rxagent.named import Order, name_of, named
 from rxagent.operators import concat_each, just
-from rxagent.retrieval import Document, Field, Query
+from rxagent.retrieval import Document, Field, Query, within
 from rxagent.tools.rules import check_seconds
 from rxagent.types import Advisor
 
@@ -54,7 +53,8 @@ def semantic_cache(
     Args:
         store: Where answers are kept.  Words of people are in it.
         index: Finds questions by their meaning, as `MemoryDocuments` does with an
-            embedder; they stand in it as they were asked.
+            embedder; they stand in it as they were asked.  One whose answer is not in
+            the store any more is forgotten when it is found.
         namespace: As of `exact_cache`.
         threshold: Least cosine of two questions with one answer, above 0 and up to 1.
             It depends on the embedder; measure it with questions of your own.
@@ -89,28 +89,34 @@ def semantic_cache(
         def or_close(found: KeptAnswer | None) -> Observable[KeptAnswer | None]:
             if found is not None or asked.question is None:
                 return just(found)
-            wanted = Field(_SURROUNDINGS) == asked.surroundings
-            query = Query(text=asked.question, top_k=_CANDIDATES, filter=wanted)
+            mine = Field(_SURROUNDINGS) == asked.surroundings
+            near = within(index.by_vector, mine)
+            query = Query(text=asked.question, top_k=_CANDIDATES)
             first = partial(first_good, asked.question)
-            return index.by_vector(query).pipe(concat_each(first))
+            return near(query).pipe(concat_each(first))
 
         return store.get(asked.key).pipe(concat_each(or_close))
 
     def first_good(
         question: str, documents: Sequence[Document]
     ) -> Observable[KeptAnswer | None]:
-        for each in documents:
+        for place, each in enumerate(documents):
             score = 0 if each.score is None else each.score
             if score >= threshold and check(question, each.text):
-                return store.get(each.id).pipe(concat_each(partial(or_forget, each.id)))
+                others = partial(first_good, question, documents[place + 1 :])
+                or_next = partial(or_forget, each.id, others)
+                return store.get(each.id).pipe(concat_each(or_next))
         return just(None)
 
     def or_forget(
-        question: str, found: KeptAnswer | None
+        dead: str,
+        others: Callable[[], Observable[KeptAnswer | None]],
+        found: KeptAnswer | None,
     ) -> Observable[KeptAnswer | None]:
         if found is not None:
             return just(found)
-        return index.delete([question]).pipe(ops.map(lambda _: None))  # it is too old
+        # Its answer is too old, or was cleared away; another one's may be there.
+        return index.delete([dead]).pipe(concat_each(lambda _: others()))
 
     def keep(asked: Fingerprint, answer: KeptAnswer) -> Observable[object]:
         def note(gone: Sequence[str]) -> Observable[object]:

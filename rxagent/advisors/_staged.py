@@ -20,6 +20,7 @@ from rxagent.errors import (
 from rxagent.events import StageFinished
 from rxagent.named import name_of
 from rxagent.operators import concat_each, just
+from rxagent.retrieval.found import check_found
 from rxagent.retrieval.once import one
 from rxagent.stages import AnyStage, Retrieval, Stage
 
@@ -35,6 +36,9 @@ def staged(
     stages: Sequence[AnyStage], beginning: Retrieval, *, on_failure: OnStageFailure
 ) -> Observable[StageFinished | Retrieval]:
     """Run stages, and tell of each.
+
+    A stage can narrow the filter of the query, and not widen it: the filter that it
+    got is joined to another one, and what it has found is held to it.
 
     ::
 
@@ -74,8 +78,12 @@ def _run(
     stage: AnyStage, retrieval: Retrieval, on_failure: OnStageFailure
 ) -> Observable[tuple[Retrieval, str]]:
     name = stage_name(stage)
+    wanted = retrieval.query.filter
 
     def well(found: Retrieval) -> tuple[Retrieval, str]:
+        check_found(f"the stage {name!r}", found.documents, wanted)
+        if found.query.filter is not wanted:
+            found = replace(found, query=found.query.within(wanted))
         return found, ""
 
     def failed(

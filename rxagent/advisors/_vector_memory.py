@@ -22,7 +22,7 @@ from rxagent.messages import AssistantMessage, Message, UserMessage
 from rxagent.named import Order, named
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
-from rxagent.retrieval import Document, DocumentIndex, Query
+from rxagent.retrieval import Document, DocumentIndex, Query, within
 from rxagent.retrieval.once import one
 from rxagent.retrieval.remembered import (
     MESSAGE_ID,
@@ -77,7 +77,8 @@ def vector_memory(
 
     Returns:
         An advisor.  Without an id the error is a `MissingContextError`.  If looking up
-        or indexing fails, that is the error.  Disposing stops both.
+        or indexing fails, that is the error, and a `DocumentError` if the index finds
+        what was said elsewhere.  Disposing stops both.
 
     Raises:
         ConfigurationError: If ``top_k`` is less than 0, ``index`` is no index or
@@ -119,9 +120,8 @@ def vector_memory(
 
         if not limit:
             return go_on(())
-        where = everything_said() if everywhere else own
-        query = Query(text=question.text, top_k=limit, filter=where)
-        found = one("search of the index", index.search(query))
+        search = within(index.search, everything_said() if everywhere else own)
+        found = search(Query(text=question.text, top_k=limit))
         return found.pipe(concat_each(go_on))
 
     return named(

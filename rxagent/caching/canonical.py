@@ -24,9 +24,9 @@ def canonical(value: object) -> str:
     """Write a value, so that it can be compared and digested.
 
     Args:
-        value: ``None``, texts, numbers, truths, bytes, dates, paths, ids, enumerations,
-            dataclasses (the fields that count for equality), and mappings, lists and
-            sets of such.
+        value: ``None``, texts, numbers, truths, bytes, dates, paths, ids, dataclasses
+            (the fields that count for equality), and mappings, lists, sets and
+            enumerations of such.
 
     Returns:
         Text in ASCII.  The order of a mapping or a set is all the same; a tuple is as
@@ -47,7 +47,8 @@ def _written(value: object) -> str:
     if isinstance(value, bytes | bytearray):
         return f"bytes({value.hex()})"
     if isinstance(value, Enum):
-        return f"{_kind(value)}({value.name})"
+        # A flag of several, or of an unknown one, may have no name of its own.
+        return _kind(value) + _written((value.name, value.value))
     if isinstance(value, _NAMED):
         return f"{_kind(value)}({json.dumps(str(value))})"
     if is_dataclass(value) and not isinstance(value, type):

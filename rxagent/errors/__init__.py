@@ -38,7 +38,7 @@
     ├── StoreError                a conversation store failed
     │   └── ConflictError         somebody else has written to the conversation
     ├── RetrievalError            documents cannot be kept or found
-    │   ├── DocumentError         one that no index can keep, or that is unreadable
+    │   ├── DocumentError         one that no index can keep or a filter excludes
     │   └── FilterError           a filter that cannot be read; ``position`` says where
     └── StreamError
         ├── NoItemsError          a stream completed without the item that was awaited

@@ -86,7 +86,7 @@ class RetrievalError(RxAgentError):
 
 
 class DocumentError(RetrievalError, ValueError):
-    """A document that no index can keep, or that cannot be read.
+    """A document that no index can keep, that cannot be read, or that is excluded.
 
     Args:
         document: Its id, or where it lies.

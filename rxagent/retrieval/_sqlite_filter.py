@@ -95,12 +95,9 @@ def _with_field(wanted: Compared | Listed | Null) -> _Sql:
         case Compared(is_="==" | "!="):
             return _equal(wanted.field, (wanted.value,), negated=wanted.is_ == "!=")
         case Compared():
-            kind = kind_of(wanted.value)
-            if kind == "truth":
-                return "FALSE", ()
             # The operator is one of four words of ours.
             condition = f"name = ? AND kind = ? AND value {wanted.is_} ? AND NOT listed"
-            return condition, (wanted.field, kind, wanted.value)
+            return condition, (wanted.field, kind_of(wanted.value), wanted.value)
         case _:
             assert_never(wanted)
 

@@ -19,7 +19,7 @@ quote, or the backslash, behind it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias, get_args
@@ -36,11 +36,11 @@ from rxagent.retrieval.filters import (
     Listed,
     Null,
 )
-from rxagent.retrieval.scalars import Scalar, problem_of
+from rxagent.retrieval.scalars import Scalar, order_problem, problem_of
 
 __all__ = ["Bound", "parse_filter"]
 
-Bound: TypeAlias = Scalar | Sequence[Scalar]
+Bound: TypeAlias = Scalar | Iterable[Scalar]
 """What a ``:name`` stands for."""
 
 # Parentheses and negations within each other; what is read can be joined to others.
@@ -105,7 +105,7 @@ class _Parser:
     def __init__(self, text: str, bound: Mapping[str, Bound]) -> None:
         self._tokens = _tokens(text)
         self._token = next(self._tokens)
-        self._bound = bound
+        self._bound = dict(bound)
         self._used: set[str] = set()
 
     def whole(self) -> Filter:
@@ -147,8 +147,7 @@ class _Parser:
         field = _unquoted(token)
         _check(field, token)
         if (sign := self._token.kind) in _COMPARISONS:
-            self._advance()
-            return Compared(field=field, is_=_COMPARISONS[sign], value=self._value())
+            return self._compared(field, _COMPARISONS[sign])
         if self._took("IS"):
             negated = self._took("NOT")
             self._take("NULL")
@@ -159,6 +158,14 @@ class _Parser:
         if not self._took("IN"):
             raise self._expected("IN" if negated else "a comparison, IN, NIN or IS")
         return Listed(field=field, values=self._list(), negated=negated)
+
+    def _compared(self, field: str, is_: Comparison) -> Filter:
+        self._advance()
+        token = self._token
+        value = self._value()
+        if problem := order_problem(is_, value):
+            raise FilterError(token.at, problem)
+        return Compared(field=field, is_=is_, value=value)
 
     def _value(self) -> Scalar:
         token = self._advance()
@@ -187,14 +194,16 @@ class _Parser:
     def _list(self) -> tuple[Scalar, ...]:
         token = self._token
         if self._took("bound"):
-            values = self._value_of(token)
+            values = given = self._value_of(token)
             if isinstance(values, str | bytes | Mapping) or not isinstance(
                 values, Iterable
             ):
-                raise _bound_to(values, "a list", token)
-            for each in values:
+                raise _bound_to(given, "a list", token)
+            # Kept, as an iterator has nothing for the next one who asks.
+            self._bound[token.text[1:]] = listed = tuple(values)
+            for each in listed:
                 _check(each, token)
-            return tuple(values)
+            return listed
         self._take("[")
         found: list[Scalar] = []
         if not self._took("]"):

@@ -10,12 +10,13 @@ translates filters has to know it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as made
 from typing import Literal, NoReturn, TypeAlias, cast
 
 from rxagent.choices import check_choice
 from rxagent.errors import ConfigurationError
-from rxagent.retrieval.scalars import Scalar, problem_of
+from rxagent.retrieval.scalars import Scalar, Typed, order_problem, problem_of, typed
 
 __all__ = [
     "AllOf",
@@ -73,6 +74,10 @@ class Compared(_Combined):
     A field that is missing or null never matches, whatever the comparison is.  Values
     of different kinds, text, number and truth, are not equal, and none is less than the
     other.  A list is equal to each value in it, and less than none.
+
+    Raises:
+        ConfigurationError: If ``is_`` is no comparison, no document can have the field
+            or the value, or a truth is to be less or greater.
     """
 
     field: str
@@ -82,6 +87,8 @@ class Compared(_Combined):
     def __post_init__(self) -> None:
         check_choice("is_", self.is_, Comparison)
         _check(self.field, (self.value,))
+        if problem := order_problem(self.is_, self.value):
+            raise ConfigurationError(f"the field {self.field!r}: {problem}")
 
     def __invert__(self) -> Compared:
         """The opposite; a field that is missing does not match it either."""
@@ -98,9 +105,14 @@ class Listed(_Combined):
     field: str
     values: tuple[Scalar, ...]
     negated: bool = False
+    typed: frozenset[Typed] = made(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        # An iterator would be empty once it is checked, and then exclude nothing.
+        object.__setattr__(self, "values", tuple(self.values))
         _check(self.field, self.values)
+        # Once, and not for each document: a list may be long.
+        object.__setattr__(self, "typed", frozenset(map(typed, self.values)))
 
     def __invert__(self) -> Listed:
         """The opposite; a field that is missing does not match it either."""
@@ -127,9 +139,10 @@ class AllOf(_Combined):
     """All of the parts match."""
 
     parts: tuple[Filter, ...]
-    depth: int = field(init=False, repr=False, compare=False)
+    depth: int = made(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "depth", _depth(self.parts))
 
     @classmethod
@@ -148,9 +161,10 @@ class AnyOf(_Combined):
     """At least one of the parts matches."""
 
     parts: tuple[Filter, ...]
-    depth: int = field(init=False, repr=False, compare=False)
+    depth: int = made(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "depth", _depth(self.parts))
 
     @classmethod

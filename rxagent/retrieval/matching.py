@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from rxagent.retrieval.document import Metadata
 from rxagent.retrieval.filters import AllOf, AnyOf, Compared, Filter, Listed, Null
-from rxagent.retrieval.scalars import Kind, MetadataValue, Scalar, each_of, kind_of
+from rxagent.retrieval.scalars import MetadataValue, each_of, kind_of, typed
 
 __all__ = ["matches"]
 
@@ -36,8 +36,7 @@ def matches(wanted: Filter, metadata: Metadata) -> bool:
             found = metadata.get(wanted.field)
             if found is None:
                 return False
-            values = {*map(_typed, wanted.values)}
-            return values.isdisjoint(map(_typed, each_of(found))) is wanted.negated
+            return wanted.typed.isdisjoint(map(typed, each_of(found))) is wanted.negated
         case Compared():
             return _is(metadata.get(wanted.field), wanted)
         case _:
@@ -48,15 +47,10 @@ def _is(found: MetadataValue, wanted: Compared) -> bool:
     if found is None:
         return False
     if wanted.is_ in ("==", "!="):
-        is_equal = _typed(wanted.value) in map(_typed, each_of(found))
+        is_equal = typed(wanted.value) in map(typed, each_of(found))
         return is_equal is (wanted.is_ == "==")
     if not isinstance(found, str | int | float | bool):
         return False
-    kind = kind_of(wanted.value)
-    if kind == "truth" or kind != kind_of(found):
+    if kind_of(wanted.value) != kind_of(found):
         return False
     return _ORDER[wanted.is_](found, wanted.value)
-
-
-def _typed(value: Scalar) -> tuple[Kind, Scalar]:
-    return kind_of(value), value

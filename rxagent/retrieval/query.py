@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from reactivex import Observable
+from reactivex import operators as ops
 
 from rxagent.choices import check_callable, check_text
 from rxagent.errors import ConfigurationError
 from rxagent.messages import Message
+from rxagent.named import name_of
 from rxagent.retrieval.document import Document
 from rxagent.retrieval.filters import Filter
+from rxagent.retrieval.found import check_found
 from rxagent.retrieval.given import check_filter
+from rxagent.retrieval.once import one
 from rxagent.tools.rules import check_count
 
 __all__ = ["Query", "Retriever", "check_query", "check_retriever", "within"]
@@ -26,7 +30,7 @@ class Query:
     Args:
         text: In words; one without any finds nothing.
         top_k: How many documents at most.
-        filter: What they must be like.
+        filter: What they must be like.  Who searches has to apply it.
         history: What was said before, for what makes a better query of it; oldest
             first.
 
@@ -75,7 +79,9 @@ def within(retriever: Retriever, mandatory: Filter) -> Retriever:
         mandatory: What every document must be like.
 
     Returns:
-        A retriever.  Filters of queries narrow it, and cannot widen it.
+        A retriever.  Filters of queries narrow it, and cannot widen it.  A document
+        that comes all the same, from a retriever that does not apply them, is a
+        `DocumentError`; so is one without the metadata to show that it may.
 
     Raises:
         ConfigurationError: If ``mandatory`` is no filter, without which everything
@@ -83,7 +89,18 @@ def within(retriever: Retriever, mandatory: Filter) -> Retriever:
     """
     check_retriever("retriever", retriever)
     check_filter("mandatory", mandatory)
-    return lambda query: retriever(query.within(mandatory))
+    who = f"the retriever {name_of(retriever)}"
+
+    def mine(query: Query) -> Observable[tuple[Document, ...]]:
+        asked = query.within(mandatory)
+
+        def checked(found: tuple[Document, ...]) -> tuple[Document, ...]:
+            check_found(who, found, asked.filter)
+            return found
+
+        return one(who, retriever(asked)).pipe(ops.map(checked))
+
+    return mine
 
 
 def check_query(given: object) -> None:

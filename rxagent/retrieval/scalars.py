@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Literal, TypeAlias
 
-__all__ = ["Kind", "MetadataValue", "Scalar", "each_of", "kind_of", "problem_of"]
+__all__ = [
+    "Kind",
+    "MetadataValue",
+    "Scalar",
+    "Typed",
+    "each_of",
+    "kind_of",
+    "order_problem",
+    "problem_of",
+    "typed",
+]
 
 Scalar: TypeAlias = str | int | float | bool
 """A text, a number or a truth."""
@@ -19,12 +29,20 @@ Kind: TypeAlias = Literal["text", "number", "truth"]
 
 _LEAST, _MOST = -(2**63), 2**63 - 1  # what every database counts to
 
+Typed: TypeAlias = tuple[Kind, Scalar]
+"""A value with its kind."""
+
 
 def kind_of(value: Scalar) -> Kind:
     """The kind of a value; Python's own ``True == 1`` does not hold here."""
     if isinstance(value, bool):
         return "truth"
     return "text" if isinstance(value, str) else "number"
+
+
+def typed(value: Scalar) -> Typed:
+    """What is equal to that of another value if the two are equal."""
+    return kind_of(value), value
 
 
 def each_of(value: MetadataValue) -> Sequence[Scalar]:
@@ -60,3 +78,18 @@ def problem_of(value: object) -> str | None:
             return None if isfinite(value) else f"the number {value}"
         case _:
             return f"a {type(value).__name__}"
+
+
+def order_problem(is_: str, value: Scalar) -> str | None:
+    """Why a comparison with a value says nothing.
+
+    Args:
+        is_: The comparison, such as ``<``.
+        value: One that documents can have.
+
+    Returns:
+        What is wrong and what to do; ``None`` if nothing is.
+    """
+    if is_ in ("==", "!=") or not isinstance(value, bool):
+        return None
+    return f"a truth has no order, so nothing is {is_} {value}; use == or !="

@@ -93,7 +93,9 @@ def _chosen(
         left.remove(best)
         for place in left:
             common = _product(others[best], others[place])
-            in_common[place] = max(in_common[place], common)
+            # The first may be less than nothing: opposites have less in common.
+            before = in_common[place] if len(taken) > 1 else common
+            in_common[place] = max(before, common)
     return taken
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from rxagent.stages._legible import UNSEEN, legible
+
 __all__ = ["element", "inert"]
 
 
@@ -27,7 +29,15 @@ def inert(name: str, text: str) -> str:
     """Return a text in which no tag of an element stands.
 
     Args:
-        name: Of the element.
-        text: Anything.
+        name: Of the element, in ASCII.
+        text: Anything.  Tags that only look like one of the element are found as well:
+            with what is not seen in them, or with wide letters.
     """
-    return re.sub(rf"<(?=\s*/?\s*{re.escape(name)}\b)", "&lt;", text, flags=re.I)
+    letters = f"{UNSEEN}*".join(map(re.escape, name))
+    gap = rf"[\s{UNSEEN}]*"
+    tag = re.compile(rf"<{gap}(?:/{gap})?{letters}(?!\w)", re.IGNORECASE)
+    pieces, start = list[str](), 0
+    for found in tag.finditer(legible(text)):
+        pieces += text[start : found.start()], "&lt;"
+        start = found.start() + 1
+    return "".join((*pieces, text[start:]))

@@ -15,7 +15,8 @@ class Retrieval:
     """What is known while documents are looked for; each stage makes a fuller one.
 
     Args:
-        query: What the user asked, in their own words; no stage changes it.
+        query: What the user asked, in their own words.  Stages pass it on as it is, or
+            with a narrower filter; `rxagent.advisors.rag` does not let them widen it.
         queries: What is searched for, the main one first; at first the user's words.
         documents: What was found, the best first.
         usage: Tokens that the stages have cost.

@@ -2,15 +2,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import cast
 
 from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.choices import check_callable
-from rxagent.errors import ConfigurationError, RetrievalError
+from rxagent.errors import ConfigurationError
+from rxagent.named import name_of
 from rxagent.operators import concat_each
 from rxagent.retrieval import Document, Retriever, fused
+from rxagent.retrieval.found import check_found
 from rxagent.retrieval.query import check_retriever
 from rxagent.stages._at_once import at_once
 from rxagent.stages._retrieval import Retrieval
@@ -33,7 +34,8 @@ def retrieve(
         [ retrieve(index.search) ]        both queries of r take 2
         ----s------|                      s has the documents of both
 
-    Equal queries are one search.  Every search has the filter of the user's query.
+    Equal queries are one search.  Every search has the filter of the user's query, and
+    what it finds is held to it.
 
     Args:
         retriever: Such as the ``search`` of an index; `rxagent.retrieval.hybrid` makes
@@ -47,7 +49,7 @@ def retrieve(
     Returns:
         A stage; its documents take the place of others.  Blank queries are not searched
         for.  The first error is the error of the stream, and ends the other searches;
-        so does disposing.
+        so does disposing.  A document that the filter excludes is a `DocumentError`.
 
     Raises:
         ConfigurationError: If ``retriever`` or ``join`` is no function, or a number is
@@ -74,26 +76,15 @@ def retrieve(
 
         def joined(found: tuple[tuple[Document, ...], ...]) -> Retrieval:
             for each in found:
-                _check_documents(each)
+                check_found(who, each, retrieval.query.filter)
             # One list is in its order already, and its scores mean something.
             best = found[0] if len(found) == 1 else join(found)
             return replace(retrieval, documents=tuple(best[:limit]))
 
-        return at_once("the retriever", searches, max_concurrency=max_concurrency).pipe(
+        return at_once(who, searches, max_concurrency=max_concurrency).pipe(
             ops.map(joined)
         )
 
+    who = f"the retriever {name_of(retriever)}"
     settings = "" if top_k is None else f"top_k={top_k}"
     return Stage(name="retrieve", operator=concat_each(search), settings=settings)
-
-
-def _check_documents(found: object) -> None:
-    are_listed = isinstance(found, tuple | list)
-    strange = cast("Sequence[object]", found) if are_listed else (found,)
-    for each in strange:
-        if not isinstance(each, Document):
-            what = f"a {type(each).__name__}"
-            raise RetrievalError(
-                f"the retriever emitted {f'a list with {what}' if are_listed else what}"
-                ", and it has to emit one tuple of documents"
-            )

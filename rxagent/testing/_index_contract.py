@@ -26,6 +26,7 @@ from rxagent.retrieval import (
     within,
 )
 from rxagent.retrieval.filters import MAX_DEPTH
+from rxagent.retrieval.scalars import order_problem
 from rxagent.testing._store_case import one, same
 
 __all__ = ["assert_index_contract", "assert_vector_contract", "uneven_vectors"]
@@ -207,7 +208,8 @@ def _filters_say_the_same_everywhere(index: DocumentIndex) -> None:
 def _filters() -> Iterator[Filter]:
     comparisons: Iterable[Comparison] = get_args(Comparison)
     for is_, value in product(comparisons, _SCALARS):
-        yield Compared(field="a", is_=is_, value=value)
+        if order_problem(is_, value) is None:
+            yield Compared(field="a", is_=is_, value=value)
     for field in _FIELDS:
         yield Field(field).is_null()
         yield Field(field).is_not_null()

@@ -14,6 +14,7 @@ from rxagent.agent import Agent
 from rxagent.cli.json_line import json_line
 from rxagent.errors import (
     ConfigurationError,
+    DocumentError,
     OverloadedError,
     RateLimitError,
     RetrievalError,
@@ -21,7 +22,9 @@ from rxagent.errors import (
 from rxagent.events import ChatEvent, Finished, StageFinished
 from rxagent.memory import CONVERSATION_ID, MemoryStore
 from rxagent.operators import just
+from rxagent.retrieval import Document, Field, Filter
 from rxagent.stages import (
+    AnyStage,
     Retrieval,
     Stage,
     compress,
@@ -106,6 +109,57 @@ def test_any_operator_is_a_stage() -> None:
 
     assert [each.stage for each in told(events)][::2] == ["retrieve", "fresh"]
     assert "rag(retrieve, " in agent.describe()
+
+
+OF_ANN, OF_BOB = (
+    Document(id=name, text=f"Nimbus {name}", metadata={"tenant": name})
+    for name in ("ann", "bob")
+)
+ANNS = Field("tenant") == "ann"
+
+
+def test_no_stage_brings_what_the_filter_excludes() -> None:
+    """S001-47: whoever watches is not told of it either."""
+
+    def leaky(retrieval: Retrieval) -> Retrieval:
+        return replace(retrieval, documents=(OF_ANN, OF_BOB))
+
+    own = Stage(name="leaky", operator=ops.map(leaky))
+    model, seen = ScriptedModel("ok"), list[ChatEvent]()
+    agent = Agent(model, advisors=[rag([own], filter=ANNS)])
+
+    with pytest.raises(DocumentError, match="'bob' came from the stage 'leaky', and"):
+        agent.stream("Nimbus?").pipe(ops.do_action(seen.append)).run()
+    assert (seen, model.requests) == ([], [])
+
+    skipping = Agent(model, advisors=[rag([own], filter=ANNS, on_failure="skip")])
+    [stage] = told(list(skipping.stream("Nimbus?")))
+    assert "the filter excludes it" in stage.problem
+    assert model.requests[0].messages[-1].text == "Nimbus?"
+
+
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [
+        (None, ["ann"]),
+        (Field("tenant") == "bob", []),
+        (Field("tenant").is_not_null(), ["ann"]),
+        (ANNS & (Field("tenant") != "ann"), []),
+    ],
+)
+def test_a_stage_narrows_the_filter_and_never_widens_it(
+    other: Filter | None, found: list[str]
+) -> None:
+    def changed(retrieval: Retrieval) -> Retrieval:
+        return replace(retrieval, query=replace(retrieval.query, filter=other))
+
+    search = Library(OF_ANN, OF_BOB).search
+    stages: list[AnyStage] = [ops.map(changed), ops.map(changed), retrieve(search)]
+    agent = Agent(ScriptedModel("ok"), advisors=[rag(stages, filter=ANNS)])
+
+    response = agent.call("Nimbus?").run()
+
+    assert [each.id for each in response.context[QA_DOCUMENTS]] == found
 
 
 def test_a_stage_is_told_before_the_next_one_starts() -> None:

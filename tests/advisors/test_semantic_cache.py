@@ -32,6 +32,7 @@ from rxagent.retrieval import (
     Query,
     SqliteDocuments,
 )
+from rxagent.runtime import run
 from rxagent.testing import ScriptedModel
 from rxagent.types import Advisor, Exchange
 from rxagent.usage import Usage
@@ -197,6 +198,24 @@ def ids_in(index: MemoryDocuments) -> list[str]:
     return sorted(found)
 
 
+def test_an_index_that_knows_no_filter_answers_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Deaf(MemoryDocuments):
+        def by_vector(self, query: Query) -> Observable[tuple[Document, ...]]:
+            return super().by_vector(replace(query, filter=None))
+
+    model, index = counting(), Deaf(LexicalEmbedder())
+    exchange = cache(index=index, key=lambda asked: asked.context["who"])(model)
+
+    def of(who: str) -> ChatRequest:
+        asked = ask(HOW if who == "ann" else ALSO)
+        return replace(asked, context=Context({"who": who}))
+
+    assert [each.text for each in ends(exchange, of("ann"), of("bob"))] == ["1", "2"]
+    assert "the filter excludes it" in caplog.text
+
+
 def test_a_question_whose_answer_is_too_old_is_forgotten() -> None:
     index = MemoryDocuments(LexicalEmbedder())
     model = counting()
@@ -209,6 +228,29 @@ def test_a_question_whose_answer_is_too_old_is_forgotten() -> None:
 
     assert (first.text, late.text) == ("1", "2")
     assert ids_in(index) == [ALSO]
+
+
+def test_a_question_without_an_answer_hides_no_other_one() -> None:
+    """The closest ones are dead, and what is behind them lives."""
+    store, index = MemoryAnswers(), MemoryDocuments(LexicalEmbedder())
+    dead = [f"How do I reset my password{end}" for end in (" today", " now", " again")]
+
+    def never(_asked: str, _known: str) -> bool:
+        return False
+
+    def always(_asked: str, _known: str) -> bool:
+        return True
+
+    apart = cache(store, index, check=never)
+    ends(apart(counting()), *map(ask, dead))
+    assert run(store.clear()) == 3
+    ends(apart(ScriptedModel("live")), ask("reset my password"))
+
+    close = cache(store, index, threshold=0.3, check=always)
+    [found] = ends(close(ScriptedModel()), ask("How do I reset my password today?"))
+
+    assert (found.text, found.cached) == ("live", True)
+    assert ids_in(index) == ["reset my password"]
 
 
 def test_a_question_whose_answer_had_to_go_is_forgotten() -> None:

@@ -16,6 +16,7 @@ from rxagent.agent import Agent
 from rxagent.errors import (
     ConfigurationError,
     ContextTypeError,
+    DocumentError,
     MissingContextError,
     RetrievalError,
     StoreError,
@@ -317,10 +318,28 @@ def test_an_index_that_does_not_emit_is_an_error_and_not_the_end() -> None:
             return reactivex.of(1, 1)
 
     model = ScriptedModel("A", repeat_last=True)
-    with pytest.raises(RetrievalError, match="search of the index emitted 0 items"):
+    with pytest.raises(RetrievalError, match="search emitted 0 items"):
         agent_with(model, Silent()).call("a").run()
     with pytest.raises(RetrievalError, match="add of the index emitted 2 items"):
         agent_with(model, Twice()).call("a").run()
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_what_was_said_elsewhere_is_never_shown(everywhere: bool) -> None:
+    """Though the index knows no filter."""
+
+    class Deaf(Kept):
+        def search(self, query: Query) -> Observable[tuple[Document, ...]]:
+            return super().search(Query(text=query.text))
+
+    index, model = Deaf(), ScriptedModel("noted", "ok")
+    agent_with(model, index).call("My cat is Mimi.").run()
+    run(index.add([Document(id="other", text="a cat of the web")]))
+    asking = agent_with(model, index, everywhere=everywhere)
+
+    with pytest.raises(DocumentError, match="search, and the filter excludes it"):
+        asking.call("Which cat?", context={"rxagent.conversation_id": "bob"}).run()
+    assert len(model.requests) == 1
 
 
 def test_another_agent_finds_in_the_file_what_was_said(tmp_path: Path) -> None:

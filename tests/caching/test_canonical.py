@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from enum import Enum
+from enum import KEEP, Enum, Flag, IntFlag
 from pathlib import Path
 from uuid import UUID
 
@@ -19,6 +19,27 @@ from rxagent.errors import RequestError
 
 class Colour(Enum):
     RED = 1
+
+
+class Right(IntFlag):
+    READ = 1
+
+
+class Kept(Flag, boundary=KEEP):
+    READ = 1
+
+
+def shade(value: int) -> Enum:
+    """Of a type that is made anew, under the same name."""
+
+    class Shade(Enum):
+        DARK = value
+
+    return Shade.DARK
+
+
+class Number(Enum):
+    ODD = object()
 
 
 @dataclass(frozen=True)
@@ -59,6 +80,18 @@ ALL_DIFFERENT: list[object] = [
     User("a"),
     {"id": "a"},
     Colour.RED,
+    Right(0),
+    Right(1),
+    Right(8),
+    Right(9),
+    Right(16),
+    Right(17),
+    Kept(0),
+    Kept(8),
+    Kept(9),
+    Kept(17),
+    shade(1),
+    shade(2),
     date(2026, 1, 1),
     "2026-01-01",
     Decimal("1.0"),
@@ -100,6 +133,8 @@ def test_equal_texts_are_of_equal_values(one: object, other: object) -> None:
 def test_what_has_no_value_of_its_own_is_refused_by_its_kind() -> None:
     with pytest.raises(RequestError, match=r"builtins\.object has no digest"):
         canonical({"a": [object()]})
+    with pytest.raises(RequestError, match=r"builtins\.object has no digest"):
+        canonical(Number.ODD)
     loop: list[object] = []
     loop.append(loop)
     with pytest.raises(RequestError, match="holds itself"):

@@ -21,11 +21,14 @@ METADATA: st.SearchStrategy[Metadata] = st.dictionaries(
     NAMES, st.none() | _SCALARS | st.lists(_SCALARS, max_size=3), max_size=4
 )
 
-_COMPARED = st.builds(
+_EQUAL = st.builds(
+    Compared, field=NAMES, is_=st.sampled_from(["==", "!="]), value=_SCALARS
+)
+_ORDERED = st.builds(
     Compared,
     field=NAMES,
-    is_=st.sampled_from(["==", "!=", "<", "<=", ">", ">="]),
-    value=_SCALARS,
+    is_=st.sampled_from(["<", "<=", ">", ">="]),
+    value=_SCALARS.filter(lambda value: not isinstance(value, bool)),
 )
 _LISTED = st.builds(
     Listed,
@@ -45,5 +48,5 @@ def _joined(inner: st.SearchStrategy[Filter]) -> st.SearchStrategy[Filter]:
 
 
 FILTERS: st.SearchStrategy[Filter] = st.recursive(
-    _COMPARED | _LISTED | _NULL, _joined, max_leaves=6
+    _EQUAL | _ORDERED | _LISTED | _NULL, _joined, max_leaves=6
 )

@@ -91,6 +91,8 @@ def test_not_binds_tighter_than_and_and_that_tighter_than_or() -> None:
         (r"year == 'a\n'", 8, "or has a \\ before another letter"),
         ("year == 1 # x", 10, "'#' begins nothing that is known"),
         ("year == 12ab", 8, "'1' begins nothing that is known"),
+        ("ok <= TRUE", 6, "a truth has no order, so nothing is <= True; use == or !="),
+        ("a == 1 AND ok > :truth", 16, "a truth has no order, so nothing is > False"),
         ("year == 1e999", 8, "the number inf can be in no document"),
         ("year == 9223372036854775808", 8, "a number of over 64 bits"),
         ("year == " + "9" * 5000, 8, "the number inf"),
@@ -114,7 +116,7 @@ def test_what_is_no_filter_says_where_and_why(
     text: str, position: int, problem: str
 ) -> None:
     bound: dict[str, Any] = {"list": [1], "one": "x", "none": [None]}
-    bound |= {"nothing": None, "raw": b"x", "map": {"a": 1}}
+    bound |= {"nothing": None, "raw": b"x", "map": {"a": 1}, "truth": False}
     wanted = {k: v for k, v in bound.items() if f":{k}" in text or text == "year == 1"}
     with pytest.raises(FilterError) as caught:
         parse_filter(text, **wanted)
@@ -140,6 +142,14 @@ def test_what_is_bound_is_a_value_whatever_stands_in_it(text: str) -> None:
     """S001-47."""
     both = parse_filter("tenant == :who AND tag IN :tags", who=text, tags=[text])
     assert both == (Field("tenant") == text) & Field("tag").is_in([text])
+
+
+def test_what_is_bound_may_be_read_once() -> None:
+    """An iterator that is empty would let everything through a NIN."""
+    both = parse_filter("a NIN :who AND b NOT IN :who", who=iter(["ann", "bob"]))
+    assert both == Field("a").not_in(["ann", "bob"]) & Field("b").not_in(["ann", "bob"])
+    with pytest.raises(FilterError, match="a NoneType can be in no document"):
+        parse_filter("a NIN :who", who=(each for each in [None]))  # type: ignore[misc]
 
 
 def written(wanted: Filter) -> str:

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from reactivex import Observable
 
-from rxagent.errors import ConfigurationError
+from rxagent.errors import ConfigurationError, DocumentError, RetrievalError
+from rxagent.operators import just
 from rxagent.retrieval import (
     AllOf,
     AnyOf,
     Compared,
+    Document,
     Field,
     Filter,
     Listed,
@@ -18,9 +22,11 @@ from rxagent.retrieval import (
     Metadata,
     Null,
     Query,
+    Retriever,
     matches,
     within,
 )
+from rxagent.runtime import run
 from tests.retrieval.chance import FILTERS, METADATA
 
 YEAR, TAGS, LANG = Field("year"), Field("tags"), Field("lang")
@@ -106,9 +112,6 @@ def test_a_filter_that_matches(wanted: Filter) -> None:
     [
         YEAR < "a",
         YEAR >= "a",
-        YEAR < True,
-        Field("ok") > False,
-        Field("ok") <= True,
         TAGS < "z",
         TAGS >= "",
         Field("ok") >= 0,
@@ -177,6 +180,33 @@ def test_what_no_document_can_have_is_no_filter() -> None:
         Field("\0").is_null()
 
 
+@pytest.mark.parametrize(
+    ("is_", "mistake"),
+    [
+        ("<", lambda: Field("ok") < True),
+        ("<=", lambda: Field("ok") <= True),
+        (">", lambda: Field("ok") > False),
+        (">=", lambda: Field("ok") >= True),
+    ],
+)
+def test_a_truth_has_no_order(is_: str, mistake: Callable[[], object]) -> None:
+    """``<= True`` would not find what is equal, and nobody would be told."""
+    problem = f"the field 'ok': a truth has no order, so nothing is {is_} "
+    with pytest.raises(ConfigurationError, match=problem + r"\w+; use == or !="):
+        mistake()
+
+
+def test_values_and_parts_may_be_read_once() -> None:
+    """One that is empty would let everything through."""
+    assert TAGS.not_in(iter("ab")).values == ("a", "b")
+    values: Any = (each for each in "ab")
+    assert Listed(field="tags", values=values).values == ("a", "b")
+    parts: Any = (each for each in (NEW, YEAR > 1))
+    assert AllOf(parts=parts) == NEW & (YEAR > 1)
+    parts = iter([NEW, YEAR > 1])
+    assert AnyOf(parts=parts) == NEW | (YEAR > 1)
+
+
 def test_one_text_is_no_list_of_values() -> None:
     with pytest.raises(ConfigurationError, match=r"'tags' is compared with one text"):
         TAGS.is_in("ann")
@@ -189,6 +219,38 @@ def test_what_is_no_filter_never_stands_for_a_mandatory_one(none: Any) -> None:
     """S001-47: it would let everything through."""
     with pytest.raises(ConfigurationError, match="mandatory takes a filter"):
         within(MemoryDocuments().search, none)
+
+
+def deaf(*documents: Document) -> Retriever:
+    """One that knows no filter."""
+
+    def web_search(_: Query) -> Observable[tuple[Document, ...]]:
+        return just(documents)
+
+    return web_search
+
+
+def test_what_a_mandatory_filter_excludes_is_an_error_of_whoever_found_it() -> None:
+    """S001-47: a retriever of somebody's own may not know filters."""
+    of_bob = Document(id="bob-1", text="secret", metadata={"tenant": "bob"})
+    plain = Document(id="page", text="secret")
+    mine = within(deaf(of_bob), Field("tenant") == "ann")
+
+    found_by = "'bob-1' came from the retriever deaf.web_search, and the filter"
+    with pytest.raises(DocumentError, match=re.escape(found_by)) as at:
+        run(mine(Query(text="secret")))
+    assert at.value.document == "bob-1"
+    assert "secret" not in str(at.value)
+    with pytest.raises(DocumentError, match="give each document the metadata"):
+        run(within(deaf(plain), Field("tenant") == "ann")(Query(text="secret")))
+
+    bobs = within(deaf(of_bob), Field("tenant") == "bob")
+    assert run(bobs(Query(text="secret"))) == (of_bob,)
+    with pytest.raises(DocumentError):
+        run(bobs(Query(text="secret", filter=YEAR == 2020)))
+    strange: Any = lambda _: just(None)  # noqa: E731
+    with pytest.raises(RetrievalError, match="lambda emitted a NoneType, and it has"):
+        run(within(strange, NEW)(Query(text="secret")))
 
 
 def test_a_query_is_words_and_a_filter() -> None:

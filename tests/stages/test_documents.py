@@ -225,6 +225,8 @@ VECTORS = {
     "a": (0.9, 0.1),
     "b": (0.9, 0.11),
     "c": (0.5, -0.8),
+    "d": (0.0, 1.0),
+    "e": (-0.9, -0.1),
     "zero": (0.0, 0.0),
 }
 
@@ -240,6 +242,14 @@ def test_what_is_nearly_the_same_is_taken_once(balance: float, chosen: str) -> N
 
     assert ids(after(stage, begun("q", documents=found))) == chosen
     assert after(stage, begun("q")).documents == ()
+
+
+def test_opposites_have_less_in_common_than_nothing() -> None:
+    found = scored(a=1, d=1, zero=1, e=1)
+    stage = diversify(embed, top_n=4, balance=0.0)
+
+    # e is the opposite of a; then zero has nothing in common, and d something with a.
+    assert ids(after(stage, begun("q", documents=found))) == "aezerod"
 
 
 def test_more_than_there_are_is_all_there_are() -> None:

@@ -77,8 +77,6 @@ def _equal(field: str, values: Sequence[Scalar], *, negated: bool) -> _Sql:
 
 def _ordered(wanted: Compared) -> _Sql:
     kind = kind_of(wanted.value)
-    if kind == "truth":
-        return "FALSE", ()
     # The operator is one of four words of ours.  Texts in the order of code points.
     value, right, there = (
         ("(metadata ->> %s)::numeric", "%s::text::numeric", "number")
