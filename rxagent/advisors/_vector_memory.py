@@ -23,7 +23,7 @@ from rxagent.named import Order, named
 from rxagent.operators import concat_each, just
 from rxagent.requests import ChatRequest
 from rxagent.retrieval import Document, DocumentIndex, Query
-from rxagent.retrieval.once import one
+from rxagent.retrieval.once import check_found, one
 from rxagent.retrieval.remembered import (
     MESSAGE_ID,
     ROLE,
@@ -101,6 +101,7 @@ def vector_memory(
         own = said_in(conversation)
 
         def go_on(found: Sequence[Document]) -> Observable[ChatEvent]:
+            check_found("search of the index", found)
             asked = with_section(request, _entries(found, request), note)
             # It keeps the question and the words of the answer, or nothing.
             record = TurnRecord([question], keep="answer", on_failure="discard")

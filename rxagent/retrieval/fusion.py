@@ -14,7 +14,7 @@ from reactivex import operators as ops
 from rxagent.errors import ConfigurationError
 from rxagent.retrieval.document import Document
 from rxagent.retrieval.given import check_documents
-from rxagent.retrieval.once import one
+from rxagent.retrieval.once import check_found, one
 from rxagent.retrieval.query import Query, Retriever, check_query, check_retriever
 from rxagent.tools.rules import check_count
 
@@ -74,7 +74,11 @@ def hybrid(*retrievers: Retriever, candidates: int = 20) -> Retriever:
 
 
 def _numbered(number: int) -> Callable[[tuple[Document, ...]], _Ranking]:
-    return lambda ranking: (number, ranking)
+    def numbered(ranking: tuple[Document, ...]) -> _Ranking:
+        check_found("a retriever", ranking)
+        return number, ranking
+
+    return numbered
 
 
 def fused(rankings: Iterable[Sequence[Document]]) -> tuple[Document, ...]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import TypeVar, cast
 
 from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.errors import RetrievalError
+from rxagent.retrieval.document import Document
 
-__all__ = ["one"]
+__all__ = ["check_found", "one"]
 
 T = TypeVar("T")
 
@@ -40,3 +42,24 @@ def one(what: str, source: Observable[T]) -> Observable[T]:
         return items[0]
 
     return source.pipe(ops.to_list(), ops.map(checked))
+
+
+def check_found(what: str, found: object) -> None:
+    """Refuse what is no list of documents.
+
+    Args:
+        what: Emits it; for the error.
+        found: Anything.
+
+    Raises:
+        RetrievalError: If it is none.
+    """
+    are_listed = isinstance(found, tuple | list)
+    strange = cast("Sequence[object]", found) if are_listed else (found,)
+    for each in strange:
+        if not are_listed or not isinstance(each, Document):
+            kind = f"a {type(each).__name__}"
+            raise RetrievalError(
+                f"{what} emitted {f'a list with {kind}' if are_listed else kind}, and "
+                "it has to emit one tuple of documents"
+            )

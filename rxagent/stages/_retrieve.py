@@ -2,15 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import cast
 
 from reactivex import Observable
 from reactivex import operators as ops
 
 from rxagent.choices import check_callable
-from rxagent.errors import ConfigurationError, RetrievalError
+from rxagent.errors import ConfigurationError
 from rxagent.operators import concat_each
 from rxagent.retrieval import Document, Retriever, fused
+from rxagent.retrieval.once import check_found
 from rxagent.retrieval.query import check_retriever
 from rxagent.stages._at_once import at_once
 from rxagent.stages._retrieval import Retrieval
@@ -33,7 +33,8 @@ def retrieve(
         [ retrieve(index.search) ]        both queries of r take 2
         ----s------|                      s has the documents of both
 
-    Equal queries are one search.  Every search has the filter of the user's query.
+    Equal queries are one search.  Every search has the filter of the user's query.  A
+    document that was found twice is there once, in its better place.
 
     Args:
         retriever: Such as the ``search`` of an index; `rxagent.retrieval.hybrid` makes
@@ -74,10 +75,14 @@ def retrieve(
 
         def joined(found: tuple[tuple[Document, ...], ...]) -> Retrieval:
             for each in found:
-                _check_documents(each)
+                check_found("the retriever", each)
             # One list is in its order already, and its scores mean something.
             best = found[0] if len(found) == 1 else join(found)
-            return replace(retrieval, documents=tuple(best[:limit]))
+            check_found("join", best)
+            once = dict[str, Document]()
+            for document in best:
+                once.setdefault(document.id, document)
+            return replace(retrieval, documents=tuple(once.values())[:limit])
 
         return at_once("the retriever", searches, max_concurrency=max_concurrency).pipe(
             ops.map(joined)
@@ -85,15 +90,3 @@ def retrieve(
 
     settings = "" if top_k is None else f"top_k={top_k}"
     return Stage(name="retrieve", operator=concat_each(search), settings=settings)
-
-
-def _check_documents(found: object) -> None:
-    are_listed = isinstance(found, tuple | list)
-    strange = cast("Sequence[object]", found) if are_listed else (found,)
-    for each in strange:
-        if not isinstance(each, Document):
-            what = f"a {type(each).__name__}"
-            raise RetrievalError(
-                f"the retriever emitted {f'a list with {what}' if are_listed else what}"
-                ", and it has to emit one tuple of documents"
-            )
