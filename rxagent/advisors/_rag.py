@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 
 from rxagent.advisors._answering import Answering, Mandatory
 from rxagent.advisors._augmented import Augmenting
-from rxagent.advisors._staged import OnStageFailure, stage_name
+from rxagent.advisors._staged import OnStageFailure
 from rxagent.retrieval import Document
 from rxagent.stages import AnyStage
-from rxagent.stages._stage import stages_of
+from rxagent.stages._stage import stage_name, stages_of
 from rxagent.types import Advisor
 
 

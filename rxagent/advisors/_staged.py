@@ -18,11 +18,11 @@ from rxagent.errors import (
     StoreError,
 )
 from rxagent.events import StageFinished
-from rxagent.named import name_of
 from rxagent.operators import concat_each, just
 from rxagent.retrieval.found import check_found
 from rxagent.retrieval.once import one
-from rxagent.stages import AnyStage, Retrieval, Stage
+from rxagent.stages import AnyStage, Retrieval
+from rxagent.stages._stage import checked, stage_name
 
 OnStageFailure: TypeAlias = Literal["raise", "skip"]
 
@@ -99,12 +99,7 @@ def _run(
         return just((replace(retrieval, usage=spent), str(known)))
 
     def start(each: Retrieval) -> Observable[Retrieval]:
-        found = stage(just(each))
-        if not isinstance(found, Observable):
-            raise RetrievalError(
-                f"the stage {name!r} returned {found!r}, which is no Observable"
-            )
-        return found
+        return checked(stage)(just(each))
 
     found = one(f"the stage {name!r}", concat_each(start)(just(retrieval)))
     return found.pipe(ops.map(well), ops.catch(failed))
@@ -114,11 +109,6 @@ def _itself(
     step: Observable[StageFinished | Retrieval],
 ) -> Observable[StageFinished | Retrieval]:
     return step
-
-
-def stage_name(stage: AnyStage) -> str:
-    """What a stage is called."""
-    return stage.name if isinstance(stage, Stage) else name_of(stage)
 
 
 def _typed(name: str, error: Exception) -> RxAgentError:

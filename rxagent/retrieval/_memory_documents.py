@@ -25,7 +25,7 @@ from rxagent.retrieval.embedding import (
 from rxagent.retrieval.filters import Filter
 from rxagent.retrieval.fusion import hybrid
 from rxagent.retrieval.given import check_filter, chosen, last_of_each
-from rxagent.retrieval.matching import matches
+from rxagent.retrieval.matching import predicate
 from rxagent.retrieval.query import Query, check_query
 from rxagent.retrieval.words import query_words, words_of
 from rxagent.types import Embedder
@@ -165,11 +165,11 @@ class MemoryDocuments:
             with self._lock:
                 every = [*self._kept.values()]
             score = rank(every)
-            wanted = query.filter
+            fits = None if query.filter is None else predicate(query.filter)
             scored = (
                 (score(each), each.document)
                 for each in every
-                if wanted is None or matches(wanted, each.document.metadata)
+                if fits is None or fits(each.document.metadata)
             )
             found = ((each, document) for each, document in scored if each is not None)
             best = nlargest(query.top_k, found, key=itemgetter(0))
@@ -187,10 +187,9 @@ class MemoryDocuments:
     def _named(self, which: tuple[str, ...] | Filter) -> set[str]:
         if isinstance(which, tuple):
             return self._kept.keys() & {*which}
+        fits = predicate(which)
         return {
-            each
-            for each, kept in self._kept.items()
-            if matches(which, kept.document.metadata)
+            each for each, kept in self._kept.items() if fits(kept.document.metadata)
         }
 
 

@@ -7,14 +7,17 @@ there, too; what is null has none.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 from itertools import groupby
 from typing import TypeAlias, assert_never
 
+from rxagent.errors import RetrievalError
 from rxagent.retrieval.document import Document
 from rxagent.retrieval.filters import AllOf, AnyOf, Compared, Filter, Listed, Null
-from rxagent.retrieval.scalars import Scalar, each_of, kind_of
+from rxagent.retrieval.merging import merged
+from rxagent.retrieval.scalars import Kind, Scalar, each_of, kind_of
 
 __all__ = ["FieldRow", "field_rows", "selected", "where"]
 
@@ -24,6 +27,8 @@ FieldRow: TypeAlias = tuple[int, str, str, Scalar, bool]
 _Sql: TypeAlias = tuple[str, tuple[Scalar, ...]]
 
 _FIELDS = "SELECT row FROM fields WHERE"
+
+_MOST_PARTS = 4_000  # each is a query, and SQLite takes as long as their square
 
 
 def field_rows(row: int, document: Document) -> Iterator[FieldRow]:
@@ -48,12 +53,19 @@ def where(wanted: Filter) -> _Sql:
 
     Args:
         wanted: The filter.
+
+    Raises:
+        RetrievalError: If it has more than 4,000 comparisons that are no list.
     """
+    return _where(_prepared(wanted))
+
+
+def _where(wanted: Filter) -> _Sql:
     match wanted:
         case AllOf():
-            return _joined("AND", [where(each) for each in wanted.parts])
+            return _joined("AND", [_where(each) for each in wanted.parts])
         case AnyOf():
-            return _joined("OR", [where(each) for each in wanted.parts])
+            return _joined("OR", [_where(each) for each in wanted.parts])
         case Null(negated=False):
             return f"row NOT IN ({_FIELDS} name = ?)", (wanted.field,)
         case _:
@@ -69,16 +81,35 @@ def selected(wanted: Filter) -> _Sql:
 
     Args:
         wanted: The filter.
+
+    Raises:
+        RetrievalError: As of `where`.
     """
-    parts = wanted.parts if isinstance(wanted, AllOf) else (wanted,)
+    prepared = _prepared(wanted)
+    parts = prepared.parts if isinstance(prepared, AllOf) else (prepared,)
     for place, part in enumerate(parts):
         if isinstance(part, AllOf | AnyOf) or part == Null(field=part.field):
             continue  # a document without any field may be wanted
         others = AllOf(parts=(*parts[:place], *parts[place + 1 :]))
-        condition, parameters = _joined("AND", [_with_field(part), where(others)])
+        condition, parameters = _joined("AND", [_with_field(part), _where(others)])
         return f"{_FIELDS} {condition}", parameters
-    condition, parameters = where(wanted)
+    condition, parameters = _where(prepared)
     return f"SELECT row FROM documents WHERE {condition}", parameters
+
+
+def _prepared(wanted: Filter) -> Filter:
+    prepared = merged(wanted)
+    if (count := _count(prepared)) > _MOST_PARTS:
+        raise RetrievalError(
+            f"a filter has {count:,} comparisons, and this index takes "
+            f"{_MOST_PARTS:,}; compare a field with many values by a list: "
+            "Field(...).is_in([...]), or IN in a text"
+        )
+    return prepared
+
+
+def _count(wanted: Filter) -> int:
+    return sum(map(_count, wanted.parts)) if isinstance(wanted, AllOf | AnyOf) else 1
 
 
 def _with_field(wanted: Compared | Listed | Null) -> _Sql:
@@ -104,15 +135,23 @@ def _with_field(wanted: Compared | Listed | Null) -> _Sql:
 
 def _equal(field: str, values: Sequence[Scalar], *, negated: bool) -> _Sql:
     conditions: list[_Sql] = []
-    for kind, group in groupby(sorted(values, key=kind_of), key=kind_of):
-        these = tuple(group)
-        marks = ", ".join("?" * len(these))
-        condition = f"name = ? AND kind = ? AND value IN ({marks})"
+    for (kind, has_point), group in groupby(sorted(values, key=_sort), key=_sort):
+        these: tuple[Scalar, ...] = tuple(group)
+        among = ", ".join("?" * len(these))
+        # There may be more values than parameters.  But SQLite may round a number with
+        # a point that it reads from a text.
+        if len(these) > 1 and not has_point:
+            among, these = "SELECT value FROM json_each(?)", (json.dumps(these),)
+        condition = f"name = ? AND kind = ? AND value IN ({among})"
         conditions.append((condition, (field, kind, *these)))
     any_of, parameters = _joined("OR", conditions)
     if not negated:
         return any_of, parameters
     return f"name = ? AND row NOT IN ({_FIELDS} {any_of})", (field, *parameters)
+
+
+def _sort(value: Scalar) -> tuple[Kind, bool]:
+    return kind_of(value), isinstance(value, float)
 
 
 def _joined(word: str, parts: Sequence[_Sql]) -> _Sql:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from math import hypot, isfinite
 from typing import TypeAlias
 
@@ -40,6 +40,9 @@ def unit_vectors(
         return just((None,) * len(texts))
 
     def spread(vectors: tuple[Vector, ...]) -> tuple[Vector | None, ...]:
+        made: object = vectors
+        if not isinstance(made, Sized):
+            raise _no_vectors(made)
         if len(vectors) != len(said):
             raise RetrievalError(
                 f"the embedder made {len(vectors)} vectors of {len(said)} texts; it "
@@ -80,9 +83,19 @@ def check_similarity(option: str, value: object) -> None:
 
 
 def _unit(vector: Vector) -> Vector | None:
-    length = hypot(*vector)
+    try:
+        length = hypot(*vector)
+    except (TypeError, OverflowError):  # not looked at one by one, as they are many
+        raise _no_vectors(vector) from None
     if not isfinite(length):
         raise RetrievalError(
             "the embedder made a vector with a number that is not finite, or too large"
         )
     return tuple([each / length for each in vector]) if length else None
+
+
+def _no_vectors(made: object) -> RetrievalError:
+    return RetrievalError(
+        f"the embedder made a {type(made).__name__} where vectors are due, and it has "
+        "to make a list of numbers of each text"
+    )

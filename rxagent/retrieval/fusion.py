@@ -13,6 +13,7 @@ from reactivex import operators as ops
 
 from rxagent.errors import ConfigurationError
 from rxagent.retrieval.document import Document
+from rxagent.retrieval.found import check_found
 from rxagent.retrieval.given import check_documents
 from rxagent.retrieval.once import one
 from rxagent.retrieval.query import Query, Retriever, check_query, check_retriever
@@ -74,7 +75,11 @@ def hybrid(*retrievers: Retriever, candidates: int = 20) -> Retriever:
 
 
 def _numbered(number: int) -> Callable[[tuple[Document, ...]], _Ranking]:
-    return lambda ranking: (number, ranking)
+    def numbered(ranking: tuple[Document, ...]) -> _Ranking:
+        check_found("a retriever", ranking)
+        return number, ranking
+
+    return numbered
 
 
 def fused(rankings: Iterable[Sequence[Document]]) -> tuple[Document, ...]:

@@ -43,6 +43,10 @@ def read_folder(
 ) -> Iterable[Document]:
     """Read the files of a folder and of those in it.
 
+    A link is followed, wherever it leads: whoever can write into the folder chooses
+    what is read.  A folder is read once, in its own place if that is in here, so links
+    may go in a circle.
+
     Args:
         folder: Where.
         readers: What reads a file of each suffix, such as ``".md"``.  By default
@@ -56,7 +60,7 @@ def read_folder(
         ConfigurationError: If ``folder`` is no path, a reader no function, or its name
             no suffix of a file.
         DocumentError: While they are read, if the folder or one in it cannot be
-            listed, or what a reader raises.
+            listed, a link leads nowhere, or what a reader raises.
     """
     where: object = folder
     if not isinstance(where, str | os.PathLike):
@@ -96,12 +100,34 @@ class _Folder:
                 yield replace(document, id=name + document.id.removeprefix(str(path)))
 
     def _files(self) -> Iterator[Path]:
-        for folder, _, names in os.walk(self.path, onerror=_unlisted):
-            for path in (Path(folder, name) for name in names):
-                # A broken link is left for its reader to refuse; pathlib would raise.
-                is_file = os.path.isfile(path) or not os.path.exists(path)
-                if is_file and path.suffix.lower() in self.readers:
+        """Each folder once, where it really is if that is within this one."""
+        left, seen = [self.path], set[str]()
+        while left:
+            linked: list[Path] = []
+            for start in left:
+                for folder, inner, names in os.walk(start, onerror=_unlisted):
+                    real = os.path.realpath(folder)
+                    if real in seen:
+                        inner.clear()
+                        continue
+                    seen.add(real)
+                    paths = [Path(folder, each) for each in inner]
+                    linked += [each for each in paths if os.path.islink(each)]
+                    yield from self._read_of(Path(folder, each) for each in names)
+            left = sorted(linked)
+
+    def _read_of(self, paths: Iterable[Path]) -> Iterator[Path]:
+        for path in paths:
+            if path.suffix.lower() in self.readers:
+                # What is not there is left for its reader to refuse.
+                if os.path.isfile(path) or not os.path.exists(path):
                     yield path
+            elif os.path.islink(path) and not os.path.exists(path):
+                raise DocumentError(
+                    str(path),
+                    "is a link that leads nowhere, and could be one to a folder of "
+                    "documents; mend it or delete it",
+                )
 
 
 def _unlisted(error: OSError) -> None:

@@ -13,13 +13,12 @@ from rxagent.errors import ConfigurationError
 from rxagent.guards import by_sentence
 from rxagent.tools.rules import check_count
 
-__all__ = ["Span", "check_sizes", "section_spans", "sentence_spans", "window_spans"]
+__all__ = ["Span", "check_sizes", "sentence_spans", "window_spans"]
 
 Span: TypeAlias = tuple[int, int]
 """Where a piece starts, and where it ends; in characters, or in other pieces."""
 
 _SPACE = re.compile(r"\s+")
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")  # "```a```" is inline
 _JOINERS = "\u200c\u200d"
 
 
@@ -120,40 +119,3 @@ def _is_between(text: str, place: int) -> bool:
     """Whether a cut before the character at ``place`` takes no letter apart."""
     is_mark = unicodedata.category(text[place])[0] == "M" or text[place] in _JOINERS
     return not is_mark and text[place - 1] not in _JOINERS
-
-
-def section_spans(text: str) -> Iterator[tuple[Span, tuple[str, ...]]]:
-    """The sections of a Markdown text, each with its headings, the outermost first.
-
-    Args:
-        text: A heading is a line that starts with ``#``, outside of code blocks.
-    """
-    path: dict[int, str] = {}
-    fence, start, at = "", 0, 0
-    for line in text.splitlines(keepends=True):
-        if mark := _FENCE.match(line):
-            if not fence:
-                fence = mark[1]
-            elif mark[1].startswith(fence) and not mark[2].strip():
-                fence = ""
-        elif not fence and (level := _level(line)):
-            if at > start:
-                yield (start, at), tuple(path.values())
-            start = at
-            path = {each: path[each] for each in path if each < level}
-            path[level] = _heading(line)
-        at += len(line)
-    if at > start:
-        yield (start, at), tuple(path.values())
-
-
-def _level(line: str) -> int:
-    """Of the heading that a line is; 0 if it is none."""
-    level = len(line) - len(line.lstrip("#"))
-    return level if level <= 6 and line[level : level + 1].isspace() else 0
-
-
-def _heading(line: str) -> str:
-    text = line.lstrip("#").strip()
-    bare = text.rstrip("#")
-    return bare.rstrip() if not bare or bare[-1].isspace() else text

@@ -21,13 +21,8 @@ from rxagent.errors import ConfigurationError, DocumentError
 from rxagent.retrieval.document import Document
 from rxagent.retrieval.given import check_document
 from rxagent.retrieval.scalars import MetadataValue
-from rxagent.retrieval.spans import (
-    Span,
-    check_sizes,
-    section_spans,
-    sentence_spans,
-    window_spans,
-)
+from rxagent.retrieval.sections import section_spans
+from rxagent.retrieval.spans import Span, check_sizes, sentence_spans, window_spans
 
 __all__ = [
     "Splitter",
@@ -128,7 +123,8 @@ def word_tokens(text: str) -> Sequence[str]:
 def split_headings(size: int = 1_000, *, overlap: int = 0) -> Splitter:
     """Cut Markdown documents at their headings.
 
-    A chunk has the field ``headings``: what it stands under, the outermost first.
+    A chunk has the field ``headings``: what it stands under, the outermost first; an
+    empty list before the first one.  See `rxagent.retrieval.sections` for what is one.
 
     Args:
         size: Most characters of a chunk; a longer section is cut into sentences.
@@ -149,7 +145,7 @@ def split_headings(size: int = 1_000, *, overlap: int = 0) -> Splitter:
                 document,
                 start=start + section,
                 end=end + section,
-                **({"headings": headings} if headings else {}),
+                headings=headings,
             )
             for (section, after), headings in section_spans(document.text)
             for start, end in sentence_spans(

@@ -24,7 +24,7 @@ class RegexIndex:
     It may match anywhere in a name, and letter case makes no difference.  Tools come in
     the order of their names.  An expression that is broken, longer than 200 characters,
     or has what `Pattern` does not know is looked for as it is written.  No expression
-    takes long.
+    takes long; a blank one finds nothing.
     """
 
     @property
@@ -37,6 +37,8 @@ class RegexIndex:
         names = sorted(tool.name for tool in tools)
 
         def search(query: str, limit: int) -> Observable[Sequence[str]]:
+            if not query.strip():  # it would match every name
+                return just(())
             fits = _test(query.strip())
             return just([name for name in names if fits(name)][:limit])
 

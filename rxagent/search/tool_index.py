@@ -12,8 +12,8 @@ from rxagent.requests import ToolSpec
 __all__ = ["Search", "ToolIndex"]
 
 Search: TypeAlias = Callable[[str, int], Observable[Sequence[str]]]
-"""From a query, which is never blank, and a limit to the names of tools, best first;
-to none if none fits."""
+"""From a query and a limit to the names of tools, best first; to none if none fits, or
+the query is blank."""
 
 
 class ToolIndex(Protocol):

@@ -27,7 +27,8 @@ _Vector: TypeAlias = Sequence[float]
 class VectorIndex:
     """Finds the tools whose name and description mean what the query means.
 
-    There are always as many as the limit allows, the nearest first.  Making the index
+    There are always as many as the limit allows, the nearest first; none for a blank
+    query.  Making the index
     embeds all tools at once, and each search its query; an error of the embedder is the
     error of either.
 
@@ -63,12 +64,15 @@ class VectorIndex:
             def search(query: str, limit: int) -> Observable[Sequence[str]]:
                 def nearest(asked: Sequence[_Vector]) -> Sequence[str]:
                     _check_one_like(units, asked)
-                    near = [sum(map(mul, unit, asked[0])) for unit in units]
+                    wanted = _unit(asked[0])
+                    near = [sum(map(mul, unit, wanted)) for unit in units]
                     order = sorted(
                         range(len(names)), key=lambda n: (-near[n], names[n])
                     )
                     return [names[n] for n in order[:limit]]
 
+                if not query.strip():
+                    return just(())
                 return self.embed([query]).pipe(ops.map(nearest))
 
             return search
@@ -93,5 +97,11 @@ def _text(tool: ToolSpec) -> str:
 
 
 def _unit(vector: _Vector) -> _Vector:
-    length = math.sqrt(sum(each * each for each in vector)) or 1.0
+    try:
+        length = math.hypot(*vector) or 1.0
+    except TypeError:
+        raise ConfigurationError(
+            f"the embedder gave a {type(vector).__name__} where a vector is due; it "
+            "must give a list of numbers for each text"
+        ) from None
     return [each / length for each in vector]

@@ -12,7 +12,7 @@ from rxagent.retrieval import Document, Query, Retriever
 from rxagent.retrieval.once import one
 from rxagent.retrieval.query import check_query
 from rxagent.stages._retrieval import Retrieval
-from rxagent.stages._stage import AnyStage, check_stage
+from rxagent.stages._stage import AnyStage, check_stage, checked
 
 
 def as_retriever(*stages: AnyStage) -> Retriever:
@@ -44,7 +44,7 @@ def as_retriever(*stages: AnyStage) -> Retriever:
 
     def retriever(query: Query) -> Observable[tuple[Document, ...]]:
         check_query(query)
-        found = reactivex.compose(*stages)(just(Retrieval.of(query)))
+        found = reactivex.compose(*map(checked, stages))(just(Retrieval.of(query)))
         return one("the stages", found).pipe(ops.map(documents))
 
     return retriever

@@ -35,7 +35,8 @@ def retrieve(
         ----s------|                      s has the documents of both
 
     Equal queries are one search.  Every search has the filter of the user's query, and
-    what it finds is held to it.
+    what it finds is held to it.  A document that was found twice is there once, in its
+    better place.
 
     Args:
         retriever: Such as the ``search`` of an index; `rxagent.retrieval.hybrid` makes
@@ -79,7 +80,11 @@ def retrieve(
                 check_found(who, each, retrieval.query.filter)
             # One list is in its order already, and its scores mean something.
             best = found[0] if len(found) == 1 else join(found)
-            return replace(retrieval, documents=tuple(best[:limit]))
+            check_found("join", best)
+            once = dict[str, Document]()
+            for document in best:
+                once.setdefault(document.id, document)
+            return replace(retrieval, documents=tuple(once.values())[:limit])
 
         return at_once(who, searches, max_concurrency=max_concurrency).pipe(
             ops.map(joined)

@@ -10,7 +10,7 @@ from rxagent.errors import ConfigurationError, RetrievalError
 from rxagent.operators import concat_each, just
 from rxagent.retrieval.once import one
 from rxagent.stages._retrieval import Retrieval
-from rxagent.stages._stage import AnyStage, Stage, stages_of
+from rxagent.stages._stage import AnyStage, Stage, checked, stages_of
 
 
 def route(
@@ -52,7 +52,7 @@ def route(
                 raise RetrievalError(
                     f"{name!r} is no way to go; these are: {', '.join(ways)}"
                 )
-            return just(retrieval).pipe(reactivex.compose(*ways[name]))
+            return just(retrieval).pipe(reactivex.compose(*map(checked, ways[name])))
 
         chosen = choose(retrieval)
         names = just(chosen) if isinstance(chosen, str) else chosen

@@ -2,18 +2,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from reactivex import Observable
+from reactivex import operators as ops
 
 from rxagent.choices import check_callable
-from rxagent.errors import ConfigurationError
-from rxagent.named import Named
+from rxagent.errors import ConfigurationError, RetrievalError
+from rxagent.named import Named, name_of
 from rxagent.prompt import listed
 from rxagent.stages._retrieval import Retrieval
 from rxagent.types import Operator
 
-__all__ = ["AnyStage", "Stage", "check_stage", "stages_of"]
+__all__ = ["AnyStage", "Stage", "check_stage", "checked", "stage_name", "stages_of"]
 
 AnyStage: TypeAlias = Operator[Retrieval, Retrieval]
 """An operator that makes one fuller `Retrieval` of one; any will do."""
@@ -51,6 +52,42 @@ class Stage:
 
     def __repr__(self) -> str:
         return f"{self.name}({self.settings})"
+
+
+def stage_name(stage: AnyStage) -> str:
+    """What a stage is called."""
+    return stage.name if isinstance(stage, Stage) else name_of(stage)
+
+
+def checked(stage: AnyStage) -> AnyStage:
+    """The same stage, held to what a stage emits.
+
+    Args:
+        stage: Any operator.
+
+    Returns:
+        A stage.  Anything but a `Retrieval` is a `RetrievalError`, and so is what is no
+        stream.
+    """
+    name = stage_name(stage)
+
+    def check(emitted: object) -> Retrieval:
+        if not isinstance(emitted, Retrieval):
+            raise RetrievalError(
+                f"the stage {name!r} emitted a {type(emitted).__name__}, and it has to "
+                "emit a Retrieval: replace(retrieval, documents=...)"
+            )
+        return emitted
+
+    def run(source: Observable[Retrieval]) -> Observable[Retrieval]:
+        found: object = stage(source)
+        if not isinstance(found, Observable):
+            raise RetrievalError(
+                f"the stage {name!r} returned {found!r}, which is no Observable"
+            )
+        return cast("Observable[object]", found).pipe(ops.map(check))
+
+    return run
 
 
 def stages_of(name: str, given: Iterable[AnyStage]) -> tuple[AnyStage, ...]:

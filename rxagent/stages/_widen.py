@@ -8,7 +8,8 @@ from reactivex import operators as ops
 
 from rxagent.choices import check_callable
 from rxagent.operators import concat_each
-from rxagent.retrieval import Document, matches
+from rxagent.retrieval import Document
+from rxagent.retrieval.matching import predicate
 from rxagent.stages._at_once import at_once
 from rxagent.stages._retrieval import Retrieval
 from rxagent.stages._stage import Stage
@@ -52,11 +53,12 @@ def widen(
 
         def told(groups: tuple[tuple[Document, ...], ...]) -> Retrieval:
             wanted = retrieval.query.filter
+            fits = None if wanted is None else predicate(wanted)
             pieces = {
                 # One that was found keeps its score, wherever it comes from.
                 each.id: found.get(each.id, each)
                 for each in _flat(groups)
-                if wanted is None or matches(wanted, each.metadata)
+                if fits is None or fits(each.metadata)
             }
             return replace(retrieval, documents=tuple(pieces.values()))
 

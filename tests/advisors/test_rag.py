@@ -252,8 +252,9 @@ def test_a_stage_that_fails_may_be_left_out(caplog: pytest.LogCaptureFixture) ->
         (ops.repeat(2), "emitted 2 items"),
         (lambda _: None, "returned None, which is no Observable"),
         (ops.map(lambda _: 1 / 0), "failed with ZeroDivisionError"),
+        (ops.map(lambda _: None), "emitted a NoneType, and it has to emit a Retrieval"),
     ],
-    ids=["nothing", "twice", "no observable", "raises"],
+    ids=["nothing", "twice", "no observable", "raises", "no retrieval"],
 )
 def test_a_stage_that_is_none_is_an_error_with_its_name(
     operator: Any, problem: str

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 import reactivex
@@ -23,6 +23,7 @@ from rxagent.errors import (
 )
 from rxagent.memory import LexicalEmbedder, MemoryStore
 from rxagent.messages import Image, UserMessage
+from rxagent.operators import just
 from rxagent.retrieval import (
     Document,
     DocumentIndex,
@@ -422,4 +423,16 @@ def test_leaving_while_it_looks_up_asks_nobody() -> None:
     subscription.dispose()
     scheduler.start()
 
+    assert model.requests == []
+
+
+@pytest.mark.parametrize("made", [None, "text", [None], 1])
+def test_an_index_that_emits_no_documents_is_the_error(made: Any) -> None:
+    class Odd(MemoryDocuments):
+        def search(self, query: Query) -> Observable[Any]:
+            return just(made)
+
+    model = ScriptedModel()
+    with pytest.raises(RetrievalError, match=r"Odd.search emitted a .* tuple"):
+        agent_with(model, Odd()).call("a").run()
     assert model.requests == []

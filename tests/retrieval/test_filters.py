@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from reactivex import Observable
 
 from rxagent.errors import ConfigurationError, DocumentError, RetrievalError
@@ -26,6 +27,7 @@ from rxagent.retrieval import (
     matches,
     within,
 )
+from rxagent.retrieval.merging import merged
 from rxagent.runtime import run
 from tests.retrieval.chance import FILTERS, METADATA
 
@@ -143,6 +145,54 @@ def test_the_opposite_of_the_opposite_is_the_filter_and_both_never_match(
 ) -> None:
     assert ~~wanted == wanted
     assert not (matches(wanted, metadata) and matches(~wanted, metadata))
+
+
+@given(st.lists(FILTERS, max_size=4), METADATA)
+def test_parts_match_as_each_of_them_does(
+    parts: list[Filter], metadata: Metadata
+) -> None:
+    """Those of one field are made a list, which matches the same."""
+    each = [matches(part, metadata) for part in parts]
+    assert matches(AnyOf(parts=tuple(parts)), metadata) == any(each)
+    assert matches(AllOf(parts=tuple(parts)), metadata) == all(each)
+
+
+def test_values_that_are_asked_for_one_by_one_are_a_list() -> None:
+    one, two = (Field("a") == 1) | (LANG == "de"), (Field("a") == 2) | (YEAR < 3)
+    assert merged(one | two) == AnyOf.joined(
+        [Field("a").is_in([1, 2]), LANG.is_in(["de"]), YEAR < 3]
+    )
+    assert merged(~one & ~two) == AllOf.joined(
+        [Field("a").not_in([1, 2]), LANG.not_in(["de"]), YEAR >= 3]
+    )
+    assert merged((YEAR == 1) | YEAR.is_in([2, True])) == YEAR.is_in([1, 2, True])
+    assert merged((YEAR == 1) & (YEAR == 2)) == (YEAR == 1) & (YEAR == 2)
+
+
+class Counted(str):
+    """A text that counts how often a set looks at it."""
+
+    looks = 0
+
+    def __hash__(self) -> int:
+        Counted.looks += 1
+        return super().__hash__()
+
+
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_a_long_list_is_read_once_in_a_search(one_by_one: bool) -> None:
+    index = MemoryDocuments()
+    known = [Document(id=str(n), text="x", metadata={"a": str(n)}) for n in range(100)]
+    run(index.add(known))
+    values = [Counted(number) for number in range(1_000)]
+    wanted = (
+        AnyOf.joined(Field("a") == each for each in values)
+        if one_by_one
+        else Field("a").is_in(values)
+    )
+    Counted.looks = 0
+    assert len(run(index.ids(wanted))) == 100
+    assert Counted.looks <= len(values)
 
 
 @settings(max_examples=200)

@@ -16,6 +16,8 @@ from rxagent.errors import RetrievalError
 from rxagent.memory import LexicalEmbedder
 from rxagent.operators import just
 from rxagent.retrieval import (
+    AllOf,
+    AnyOf,
     Document,
     DocumentIndex,
     Field,
@@ -76,6 +78,36 @@ def test_vectors_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
     assert_vector_contract(MemoryDocuments(uneven_vectors))
     with SqliteDocuments(tmp_path / "d.db", embedder=uneven_vectors) as index:
         assert_vector_contract(index)
+
+
+@pytest.mark.parametrize("opened", [memory, sqlite])
+def test_a_list_of_any_length_is_looked_up_at_once(
+    opened: Opened, tmp_path: Path
+) -> None:
+    """SQLite takes 250,000 parameters, and as long as the square of conditions."""
+    known: list[Metadata] = [
+        *({"a": 1}, {"a": 1.5}, {"a": "1"}, {"a": [True, 2]}, {"a": []}, {}),
+    ]
+    one_by_one = AnyOf.joined(Field("a") == number for number in range(1, 9_000))
+    mixed = Field("a").is_in([*map(str, range(9_000)), 1.5, True, 3])
+    with opened(tmp_path) as index:
+        for wanted in (one_by_one, ~one_by_one, mixed, ~mixed):
+            assert_same_answers(index, known, wanted)
+        assert_same_answers(index, known, Field("a").is_in(range(1, 251_000)))
+
+
+def test_more_comparisons_than_sqlite_takes_well_are_refused(tmp_path: Path) -> None:
+    fields = [Field(f"a{number}") == number for number in range(4_001)]
+    with SqliteDocuments(tmp_path / "d.db") as index:
+        assert run(index.ids(AnyOf.joined(fields[1:]))) == ()
+        acts = (
+            index.ids(AnyOf.joined(fields)),
+            index.delete(AnyOf.joined(fields)),
+            index.search(Query(text="x", filter=AllOf.joined(fields))),
+        )
+        for act in acts:
+            with pytest.raises(RetrievalError, match=r"4,001 .* by a list: Field"):
+                run(act)
 
 
 @by_index

@@ -309,6 +309,55 @@ def test_a_link_to_nowhere_is_the_error_and_one_in_a_circle(tmp_path: Path) -> N
         list(read_folder(tmp_path))
 
 
+def test_a_folder_that_became_a_link_is_still_read_and_loses_nothing(
+    tmp_path: Path,
+) -> None:
+    notes, moved = tmp_path / "notes", tmp_path / "moved"
+    (notes / "sub" / "deep").mkdir(parents=True)
+    (notes / "sub" / "a.md").write_text("A", encoding="utf-8")
+    (notes / "sub" / "deep" / "b.md").write_text("B", encoding="utf-8")
+    index = MemoryDocuments()
+    run(ingest(read_folder(notes), index))
+    (notes / "sub").rename(moved)
+    (notes / "sub").symlink_to(moved)
+    done = run(ingest(read_folder(notes), index))
+    assert (done.kept, done.deleted) == (2, 0)
+    (moved / "deep").rename(tmp_path / "deep")
+    (moved / "deep").symlink_to(tmp_path / "deep")  # a link behind a link
+    done = run(ingest(read_folder(notes), index))
+    assert (done.kept, done.deleted) == (2, 0)
+
+
+def test_a_folder_is_read_once_where_it_really_is_and_links_may_go_in_a_circle(
+    tmp_path: Path,
+) -> None:
+    notes = tmp_path / "notes"
+    (notes / "z").mkdir(parents=True)
+    (notes / "z" / "a.md").write_text("A", encoding="utf-8")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "b.md").write_text("B", encoding="utf-8")
+    for name, there in (("again", "z"), ("here", "."), ("y", "../other")):
+        (notes / name).symlink_to(there)
+    (notes / "x").symlink_to("../other")
+    (notes / "z" / "up").symlink_to("../..")
+    assert [each.id for each in read_folder(notes)] == ["x/b.md", "z/a.md"]
+
+
+def test_a_link_that_leads_nowhere_may_be_a_folder_and_nothing_is_deleted(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.md").write_text("A", encoding="utf-8")
+    index = MemoryDocuments()
+    run(ingest(read_folder(tmp_path), index))
+    (tmp_path / "sub" / "a.md").unlink()
+    (tmp_path / "sub").rmdir()
+    (tmp_path / "sub").symlink_to("gone")
+    with pytest.raises(DocumentError, match=r"sub' is a link that leads nowhere"):
+        run(ingest(read_folder(tmp_path), index))
+    assert texts(index) == {"A"}
+
+
 def test_a_generator_that_was_read_already_deletes_nothing() -> None:
     """A retry would find it empty, as if all documents had vanished."""
     index = MemoryDocuments()

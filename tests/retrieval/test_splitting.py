@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,19 +11,33 @@ from hypothesis import strategies as st
 from rxagent.errors import ConfigurationError, DocumentError
 from rxagent.retrieval import (
     Document,
+    Field,
+    MemoryDocuments,
     Splitter,
+    SqliteDocuments,
     split_headings,
     split_sentences,
     split_tokens,
     word_tokens,
 )
+from rxagent.runtime import run
 
 SPLITTERS = [split_sentences, split_tokens, split_headings]
 by_splitter = pytest.mark.parametrize("make", SPLITTERS)
 
 PIECES = st.sampled_from(
     [
-        *(*"ab. !?\n#`", "Hello. ", "word ", "# A\n", "## B\n", "```\n", "天气。"),
+        *(
+            *"ab. !?\n#`",
+            "Hello. ",
+            "word ",
+            "# A\n",
+            "## B\n",
+            "```\n",
+            "天气。",
+            "\n---\n",
+            "\n===\n",
+        ),
         *("e\u0301", "👩\u200d🔬", "\r\n", "  ", "\u2028", "longerword"),
     ]
 )
@@ -131,14 +146,82 @@ def test_markdown_is_cut_at_its_headings() -> None:
         "### C\nc\n## D\n\n# E#\nlong. sentences.\n####### no\n"
     )
     chunks = split_headings(40)(Document(id="d", text=text))
-    assert [each.metadata.get("headings") for each in chunks] == [
-        None,
+    assert [each.metadata["headings"] for each in chunks] == [
+        (),
         ("A",),
         ("A", "B"),
         ("A", "B", "C"),
         ("A", "D"),
         ("E#",),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "headings"),
+    [
+        ("Title\n=====\na\n\nSub\n---\nb\n", [("Title",), ("Title", "Sub")]),
+        ("# A\na\n\nTwo\r\nlines\r\n  -- \r\nb\n", [("A",), ("A", "Two lines")]),
+        ("A\n=\nB\n-\n# C\n", [("A",), ("A", "B"), ("C",)]),
+        ("- - -\nA\n===\n", [(), ("A",)]),
+        ("    code\n---\nA\n--", [(), ("A",)]),
+    ],
+)
+def test_an_underlined_paragraph_is_a_heading(
+    text: str, headings: Sequence[tuple[str, ...]]
+) -> None:
+    chunks = split_headings()(Document(id="d", text=text))
+    assert [each.metadata["headings"] for each in chunks] == headings
+    assert "".join(each.text for each in chunks) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "text\n\n---\nmore\n***\n---\n===\n",  # breaks
+        "| a |\n| --- |\n| 1 |\n---\n",  # tables
+        "a | b\n--- | ---\n1 | 2\n---\n",
+        "- item\n---\n",  # lists
+        "- item\ngoes on\n--\n",
+        "1. item\n---\n",
+        "> quote\ngoes on\n---\n",
+        "<!--\nno words\n---\n-->\n",
+        "```\nA\n---\n# B\n```\n---\n",
+        "text\n```\nA\n```\n---\n",
+        "text\n    ---\n",
+        "---\ntitle: A\n# B\n---\n---\n",  # front matter
+        "---\ntitle: A\n...\n---\n",
+        "text\n== =\n--a\n",
+        "word " * 300 + "\n---\n",
+        "# " + "word " * 300,
+    ],
+)
+def test_a_line_is_no_heading_elsewhere(text: str) -> None:
+    chunks = split_headings(9_000)(Document(id="d", text=text))
+    assert [(each.metadata["headings"], each.text) for each in chunks] == [((), text)]
+
+
+def test_front_matter_ends_and_a_break_opens_none() -> None:
+    for text in ("---\nb: 1\n---\n# A\n", "---\n\n# A\n---\n", "---\nb\n# A\n"):
+        chunks = split_headings()(Document(id="d", text=text))
+        assert [each.metadata["headings"] for each in chunks] == [(), ("A",)]
+
+
+def test_text_before_the_first_heading_can_be_filtered(tmp_path: Path) -> None:
+    chunks = split_headings()(Document(id="d", text="word\n# A\nword\n"))
+    with SqliteDocuments(tmp_path / "d.db") as kept:
+        for index in (kept, MemoryDocuments()):
+            run(index.add(chunks))
+            under = Field("headings") == "A"
+            assert run(index.ids(under)) == (chunks[1].id,)
+            assert run(index.ids(~under)) == (chunks[0].id,)
+            assert run(index.ids(Field("headings").is_null())) == ()
+
+
+def test_long_lines_take_no_longer_than_their_length() -> None:
+    for line in ("-" * 200_000 + "|x", "- " * 100_000 + "x", "=" * 200_000 + "x"):
+        text = f"text\n{line}\n{line}"
+        [chunk] = split_headings(len(text))(Document(id="d", text=text))
+        assert chunk.text == text
 
 
 def test_a_chunk_says_whose_it_is_and_has_the_same_id_every_time() -> None:

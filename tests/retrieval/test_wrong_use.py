@@ -273,3 +273,13 @@ def plain(_: Query) -> Sequence[Document]:
 def test_a_retriever_that_returns_a_list_is_told_so(retriever: Any) -> None:
     with pytest.raises(RetrievalError, match="returned a list, not an Observable"):
         run(retriever(QUERY))
+
+
+@pytest.mark.parametrize("made", [None, "text", [BOOK, "text"], {"a": BOOK}])
+@pytest.mark.parametrize("of", [retrieval.hybrid, stages.retrieve])
+def test_a_retriever_that_emits_no_documents_is_told_so(of: Any, made: Any) -> None:
+    retriever = of(lambda _: just(made))
+    if of is stages.retrieve:
+        retriever = stages.as_retriever(retriever)
+    with pytest.raises(RetrievalError, match=r"emitted a .* one tuple of documents"):
+        run(retriever(QUERY))

@@ -23,10 +23,12 @@ TOOLS = [spec("get_user_data"), spec("get_log"), spec("setUser", "get_user_data 
         (".*", ["get_log", "get_user_data", "setUser"]),
         ("quantum", []),
         ("天气", []),
+        ("", []),
+        (" \t", []),
     ],
 )
 def test_a_query_is_a_pattern_of_names(query: str, names: list[str]) -> None:
-    """S000-55."""
+    """S000-55, V-18, M-58."""
     assert found(RegexIndex(), TOOLS, query) == names
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from reactivex import Observable
@@ -53,9 +54,22 @@ def test_no_tools_are_no_question() -> None:
     assert embedder.asked == [["mail"]]
 
 
+def test_a_blank_query_finds_nothing_and_asks_nobody() -> None:
+    """V-18, M-58."""
+    embedder = Embedder()
+    assert found(VectorIndex(embedder), TOOLS, " \n") == []
+    assert len(embedder.asked) == 1
+
+
 def test_an_embedder_that_loses_a_text_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match="1 vectors for 4 texts"):
         found(VectorIndex(lambda texts: just(((1.0,),))), TOOLS, "mail")
+
+
+def test_an_embedder_that_makes_texts_is_an_error() -> None:
+    texts: Any = ("ab",) * len(TOOLS)
+    with pytest.raises(ConfigurationError, match="gave a str where a vector is due"):
+        found(VectorIndex(lambda _: just(texts)), TOOLS, "mail")
 
 
 @pytest.mark.parametrize("asked", [(), ((1.0, 0.0),), ((1.0,), (1.0,))])

@@ -17,7 +17,7 @@ from reactivex.testing import ReactiveTest, TestScheduler
 from rxagent.errors import ConfigurationError, OutputError, RetrievalError
 from rxagent.operators import just
 from rxagent.retrieval import Document, Field, Query
-from rxagent.runtime import Flow
+from rxagent.runtime import Flow, run
 from rxagent.stages import (
     Retrieval,
     as_retriever,
@@ -77,6 +77,15 @@ def test_a_single_search_keeps_its_order_and_its_scores() -> None:
     found = after(retrieve(lambda _: just(given))).documents
 
     assert [(each.id, each.score) for each in found] == [("a", 0.5), ("b", 0.9)]
+
+
+def test_a_document_that_one_search_finds_twice_is_there_once() -> None:
+    twice = (*scored(a=0.9), *scored(b=0.8, a=0.7, c=0.6))
+    assert ids(after(retrieve(lambda _: just(twice), top_k=3))) == "abc"
+    found = after(retrieve(lambda _: just(twice))).documents
+    assert [each.score for each in found] == [0.9, 0.8, 0.6]
+    joined = retrieve(lambda _: just(twice), join=lambda _: twice, top_k=2)
+    assert ids(after(joined, begun("q", "x", "y"))) == "ab"
 
 
 def test_every_search_has_the_filter_of_the_query() -> None:
@@ -382,6 +391,28 @@ def test_what_a_retriever_emits_is_documents() -> None:
         found(["alpha"])
     with pytest.raises(RetrievalError, match="emitted a NoneType, and it has to"):
         found(None)
+
+
+@pytest.mark.parametrize("made", [None, "text", [A]])
+@pytest.mark.parametrize("first", [True, False])
+def test_what_a_stage_emits_is_a_retrieval(made: Any, first: bool) -> None:
+    """Whoever runs it says so: the next stage would fail with a word of Python's."""
+    odd, well = ops.map(lambda _: made), retrieve(lambda _: just((A,)))
+    both: list[Any] = [odd, well] if first else [well, odd]
+    with pytest.raises(RetrievalError, match=r"emitted a \w+, .* emit a Retrieval"):
+        run(as_retriever(*both)(Query(text="q")))
+    with pytest.raises(RetrievalError, match=r"emitted a \w+, .* emit a Retrieval"):
+        after(route(lambda _: "here", {"here": both}))
+    silent: Any = lambda _: None  # noqa: E731
+    with pytest.raises(RetrievalError, match="returned None, which is no Observable"):
+        run(as_retriever(silent, well)(Query(text="q")))
+
+
+def test_what_joins_makes_documents() -> None:
+    strange: Any = ["alpha"]
+    joined = retrieve(lambda _: just((A,)), join=lambda _: strange)
+    with pytest.raises(RetrievalError, match="join emitted a list with a str"):
+        after(joined, begun("q", "x", "y"))
 
 
 @pytest.mark.parametrize(

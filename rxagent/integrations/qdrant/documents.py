@@ -15,7 +15,7 @@ from rxagent.choices import check_callable
 from rxagent.errors import RetrievalError
 from rxagent.integrations.qdrant.payload import condition, document_of, payload_of
 from rxagent.operators import concat_each, just
-from rxagent.retrieval import Document, Filter, Query, matches
+from rxagent.retrieval import Document, Filter, Query
 from rxagent.retrieval.embedding import (
     Vector,
     check_length,
@@ -23,6 +23,7 @@ from rxagent.retrieval.embedding import (
     unit_vectors,
 )
 from rxagent.retrieval.given import check_filter, chosen, last_of_each
+from rxagent.retrieval.matching import predicate
 from rxagent.retrieval.query import check_query
 from rxagent.runtime import from_thread
 from rxagent.tools.rules import check_count
@@ -196,6 +197,7 @@ class QdrantDocuments:
         if not self._is_there():
             return ()
         check_length(len(wanted), self._length())
+        fits = None if query.filter is None else predicate(query.filter)
         found: list[Document] = []
         start, limit = 0, query.top_k
         while True:
@@ -210,7 +212,7 @@ class QdrantDocuments:
             ).points
             for point in page:
                 document = document_of(point.payload or {}, score=point.score)
-                if query.filter is None or matches(query.filter, document.metadata):
+                if fits is None or fits(document.metadata):
                     found.append(document)
             if len(page) < limit or len(found) >= query.top_k:
                 return tuple(found[: query.top_k])
@@ -218,6 +220,7 @@ class QdrantDocuments:
 
     def _named(self, which: Filter) -> Iterator[str]:
         offset: object = None
+        fits = predicate(which)
         while True:
             page, offset = self._client.scroll(
                 self._collection,
@@ -227,7 +230,7 @@ class QdrantDocuments:
             )
             for point in page:
                 document = document_of(point.payload or {})
-                if matches(which, document.metadata):
+                if fits(document.metadata):
                     yield document.id
             if offset is None:
                 return
