@@ -47,8 +47,8 @@ def from_thread(function: Callable[[], T], *, pool: Executor) -> Observable[T]:
         loop = loop_for(scheduler)
         if loop.is_closed():
             raise closed_error()
-        # A copy of its own: one context is entered once at a time, and the loop may end,
-        # which is told in that of the observer, while the function runs.
+        # A copy of its own: one context is entered once at a time, and the observer
+        # may be told in another one, while the function runs, that the loop has ended.
         future = pool.submit(contextvars.copy_context().run, function)
         return _Call(future, observer, loop)
 
