@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextvars
 import logging
+import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, TypeAlias, TypeVar
 
 from reactivex import Observable, abc
@@ -13,14 +15,17 @@ from reactivex.disposable import SerialDisposable, SingleAssignmentDisposable
 from reactivex.scheduler import ImmediateScheduler
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 
-from rxagent.errors import StreamError
-from rxagent.runtime import LoopScheduler, loop_for
+from rxagent.errors import StreamCancelledError, StreamError
+from rxagent.runtime import LoopEnd, LoopScheduler, loop_for
 
 T = TypeVar("T")
 E = TypeVar("E")
 
 Land: TypeAlias = Callable[[T | None], None]
 """Told once by who leads: what the others may have."""
+
+_Question: TypeAlias = tuple[int, str]
+"""The process, and what is asked."""
 
 _log = logging.getLogger("rxagent.advisors.cache")
 
@@ -30,11 +35,12 @@ class Flights(Generic[T, E]):
 
     Who comes first leads.  Who comes while it is under way waits until it lands, and
     then gets what it has landed, without asking; if that is ``None``, all who wait ask
-    at once.  If it fails before or is left, the next one leads.
+    at once.  If it fails before, is left, or its loop is closed, the next one leads.
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, dict[_Seat[T, E], None]] = {}
+        # The first of each leads.
+        self._seats: dict[_Question, dict[_Seat[T, E], None]] = {}
         self._lock = threading.Lock()
 
     def board(
@@ -53,50 +59,54 @@ class Flights(Generic[T, E]):
 
         Returns:
             A cold observable.  Disposing it stops what it has subscribed to; nobody
-            else's stream.
+            else's stream.  If its loop is closed while it waits, the error is
+            `StreamCancelledError`.
         """
 
         def subscribe(
             observer: abc.ObserverBase[E], scheduler: abc.SchedulerBase | None = None
         ) -> abc.DisposableBase:
-            seat = _Seat(self, key, lead, follow, observer, scheduler)
+            question = os.getpid(), key  # whoever leads does not live on after a fork
+            seat = _Seat(self, question, lead, follow, observer, scheduler)
             with self._lock:
-                others = self._waiting.get(key)
-                if others is None:
-                    self._waiting[key] = {}
-                else:
-                    seat.own = _own(scheduler)
-                    others[seat] = None
-            if others is None:
+                seats = self._seats.setdefault(question, {})
+                seats[seat] = None
+                leads = len(seats) == 1
+            seat.watch()
+            if leads:
                 seat.lead()
             return seat
 
         return Observable(subscribe)
 
     def leave(self, seat: _Seat[T, E]) -> None:
-        """Take somebody off the list who waits no more."""
-        with self._lock:
-            self._waiting.get(seat.key, {}).pop(seat, None)
-
-    def land(self, key: str, landed: T | None) -> None:
-        """End a flight: who waits gets what was landed, or asks."""
-        with self._lock:
-            waiting = self._waiting.pop(key)
-        for seat in waiting:
-            seat.arrive(landed)
-
-    def hand_on(self, key: str) -> None:
-        """Let the next one lead, if there is one."""
+        """Take somebody off the list; if that one has led, the next one does."""
         while True:
             with self._lock:
-                waiting = self._waiting[key]
-                if not waiting:
-                    del self._waiting[key]
+                seats = self._seats.get(seat.question, {})
+                if not _leads(seat, seats):
+                    seats.pop(seat, None)
                     return
-                seat = next(iter(waiting))
-                del waiting[seat]
+                del seats[seat]
+                if not seats:
+                    del self._seats[seat.question]
+                    return
+                seat = next(iter(seats))
             if seat.take_over():
                 return
+
+    def land(self, seat: _Seat[T, E], landed: T | None) -> None:
+        """End a flight, if it is the one who leads: the others get that, or ask."""
+        with self._lock:
+            if not _leads(seat, self._seats.get(seat.question, {})):
+                return
+            _, *waiting = self._seats.pop(seat.question)
+        for each in waiting:
+            each.arrive(landed)
+
+
+def _leads(seat: _Seat[T, E], seats: dict[_Seat[T, E], None]) -> bool:
+    return next(iter(seats), None) is seat
 
 
 class _Seat(abc.DisposableBase, Generic[T, E]):
@@ -105,41 +115,32 @@ class _Seat(abc.DisposableBase, Generic[T, E]):
     def __init__(
         self,
         flights: Flights[T, E],
-        key: str,
+        question: _Question,
         lead: Callable[[Land[T]], Observable[E]],
         follow: Callable[[T], Observable[E]],
         observer: abc.ObserverBase[E],
         scheduler: abc.SchedulerBase | None,
     ) -> None:
-        self.key = key
+        self.question = question
         self._flights = flights
         self._lead = lead
         self._follow = follow
         self._observer = observer
         self._scheduler = scheduler
-        self.own: abc.SchedulerBase | None = None
-        """Where one who has waited goes on."""
+        self._own = _own(scheduler)
         self._variables = contextvars.copy_context()
-        self._lock = threading.Lock()
-        self._leads = False
-        self._is_left = False
+        self._waits = True
         self._stream = SerialDisposable()
+        self._loop_end = SingleAssignmentDisposable()
+
+    def watch(self) -> None:
+        """Leave when the loop is closed, on which nothing goes on."""
+        if isinstance(self._own, LoopScheduler):
+            self._loop_end.disposable = LoopEnd(self._own.loop, self._loop_ended)
 
     def lead(self) -> None:
         """Ask, for all who wait."""
-        with self._lock:
-            self._leads = not self._is_left
-        if not self._leads:
-            self._flights.hand_on(self.key)
-            return
-        slot = SingleAssignmentDisposable()
-        self._stream.disposable = slot
-        slot.disposable = self._lead(self._land).subscribe(
-            self._observer.on_next,
-            self._failed,
-            self._completed,
-            scheduler=self._scheduler,
-        )
+        self._go_on(self._lead(self._land), self._failed, self._completed)
 
     def take_over(self) -> bool:
         """Lead, once this one's own scheduler comes to it; False if it never will."""
@@ -150,54 +151,64 @@ class _Seat(abc.DisposableBase, Generic[T, E]):
 
         def go_on() -> None:
             source = self._lead(_ignored) if landed is None else self._follow(landed)
-            slot = SingleAssignmentDisposable()
-            self._stream.disposable = slot
-            if not self._stream.is_disposed:
-                slot.disposable = source.subscribe(
-                    self._observer, scheduler=self._scheduler
-                )
+            self._go_on(source, self._observer.on_error, self._observer.on_completed)
 
         self._soon(go_on)
 
     def dispose(self) -> None:
         """Leave."""
-        with self._lock:
-            self._is_left = True
         self._stream.dispose()
-        if not self._hand_on():
-            self._flights.leave(self)
+        self._loop_end.dispose()
+        self._flights.leave(self)
+
+    def _go_on(
+        self,
+        source: Observable[E],
+        on_error: Callable[[Exception], None],
+        on_completed: Callable[[], None],
+    ) -> None:
+        self._waits = False
+        slot = SingleAssignmentDisposable()
+        self._stream.disposable = slot
+        if not self._stream.is_disposed:
+            slot.disposable = source.subscribe(
+                self._observer.on_next,
+                on_error,
+                on_completed,
+                scheduler=self._scheduler,
+            )
 
     def _failed(self, error: Exception) -> None:
-        self._hand_on()
+        self._flights.leave(self)
         self._observer.on_error(error)
 
     def _completed(self) -> None:
         self._land(None)
         self._observer.on_completed()
 
-    def _hand_on(self) -> bool:
-        led = self._no_longer_leads()
-        if led:
-            self._flights.hand_on(self.key)
-        return led
-
     def _land(self, landed: T | None) -> None:
-        if self._no_longer_leads():
-            self._flights.land(self.key, landed)
+        self._flights.land(self, landed)
 
-    def _no_longer_leads(self) -> bool:
-        """Whether it has led until now."""
-        with self._lock:
-            led, self._leads = self._leads, False
-        return led
+    def _loop_ended(self) -> None:
+        self._flights.leave(self)
+        if self._waits:
+            self._variables.run(self._tell_cancelled)
+
+    def _tell_cancelled(self) -> None:
+        with suppress(StreamCancelledError):  # with no on_error it comes back
+            self._observer.on_error(
+                StreamCancelledError(
+                    "the event loop of a stream was closed while it waited for the "
+                    "answer to the same question"
+                )
+            )
 
     def _soon(self, act: Callable[[], None]) -> bool:
         def run(_: abc.SchedulerBase, __: object = None) -> None:
             self._variables.run(act)  # not in those of whoever has led
 
         try:
-            assert self.own is not None, "it has never waited"
-            self.own.schedule(run)
+            self._own.schedule(run)
         except StreamError as error:  # its loop is closed, so nobody is there
             _log.debug("somebody who waited for an answer is gone: %s", error)
             return False

@@ -10,6 +10,7 @@ from rxagent.runtime._flow import Flow
 from rxagent.runtime._from_thread import from_thread
 from rxagent.runtime._iterate import Overflow, iterate
 from rxagent.runtime._loop import call_on
+from rxagent.runtime._loop_end import LoopEnd
 from rxagent.runtime._per_loop import PerLoop
 from rxagent.runtime._portal import loop_for
 from rxagent.runtime._scheduler import LoopScheduler
@@ -19,6 +20,7 @@ from rxagent.runtime._stack import with_room
 __all__ = [
     "DaemonThreads",
     "Flow",
+    "LoopEnd",
     "LoopScheduler",
     "Overflow",
     "PerLoop",

@@ -102,19 +102,47 @@ def test_a_pool_that_drops_a_function_is_told(pool: ThreadPoolExecutor) -> None:
 
 
 def test_a_loop_that_ends_first_is_no_silence(pool: ThreadPoolExecutor) -> None:
-    go_on, over = threading.Event(), threading.Event()
+    """It is told at once, and once; what has not begun will not."""
+    go_on = threading.Event()
     told: list[Exception] = []
-
-    def on_error(error: Exception) -> None:
-        told.append(error)
-        over.set()
+    ran: list[int] = []
 
     async def leave() -> None:
-        from_thread(go_on.wait, pool=pool).subscribe(on_error=on_error)
+        from_thread(go_on.wait, pool=pool).subscribe(on_error=told.append)
+        from_thread(lambda: ran.append(1), pool=pool).subscribe(on_error=told.append)
+        from_thread(lambda: ran.append(2), pool=pool).subscribe()  # nobody to tell
 
-    asyncio.run(leave())
-    go_on.set()
-    assert over.wait(5)
+    try:
+        asyncio.run(leave())
+        assert [type(error) for error in told] == [StreamCancelledError] * 2
+    finally:
+        go_on.set()
+    pool.submit(int).result()
+    assert len(told) == 2
+    assert ran == []
+
+
+@pytest.mark.parametrize("ends_on", ["its loop", "another thread"])
+def test_a_function_that_ends_before_its_loop_is_no_silence(
+    pool: ThreadPoolExecutor, ends_on: str
+) -> None:
+    """The loop never comes to what the function has returned."""
+    loop = asyncio.new_event_loop()
+    told: list[object] = []
+    source = from_thread(lambda: 1, pool=pool)
+
+    def subscribe() -> None:
+        source.subscribe(told.append, told.append, scheduler=LoopScheduler(loop))
+
+    if ends_on == "its loop":
+        loop.call_soon(loop.stop)
+        loop.call_soon(subscribe)
+        loop.run_forever()
+    else:
+        subscribe()
+    pool.submit(int).result()
+    assert told == []
+    loop.close()
     [error] = told
     assert isinstance(error, StreamCancelledError)
 
@@ -151,6 +179,28 @@ def test_the_reader_sees_the_context_variables_of_the_subscriber(
         return seen
 
     assert asyncio.run(subscribe()) == ["ann"]
+
+
+def test_the_function_sees_the_context_variables_of_the_subscriber(
+    pool: ThreadPoolExecutor,
+) -> None:
+    who = contextvars.ContextVar("who", default="nobody")
+    meet = threading.Barrier(2, timeout=5)
+    source = Flow[str].of(from_thread(who.get, pool=pool))
+    who.set("ann")
+
+    async def ask(name: str) -> str:
+        who.set(name)
+        return await source
+
+    def there(name: str) -> str:
+        meet.wait()
+        return asyncio.run(ask(name))
+
+    assert source.run() == "ann"
+    assert asyncio.run(ask("bob")) == "bob"
+    with ThreadPoolExecutor(2) as two:
+        assert [*two.map(there, ["cid", "dan"])] == ["cid", "dan"]
 
 
 def test_a_subscriber_that_fails_is_reported(pool: ThreadPoolExecutor) -> None:
