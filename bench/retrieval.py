@@ -19,6 +19,7 @@ baseline counts the words that a chunk and the question share.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import json
 import random
@@ -27,8 +28,9 @@ import statistics
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,13 +42,14 @@ from rxagent.retrieval import (
     Field,
     MemoryDocuments,
     Query,
+    Retriever,
     SqliteDocuments,
     ingest,
     read_folder,
     split_headings,
 )
 from rxagent.retrieval.words import query_words, words_of
-from rxagent.runtime import run
+from rxagent.runtime import Flow, run
 
 DOCS = Path(__file__).parents[1] / "docs"
 BATCH = 64
@@ -108,7 +111,9 @@ class ByHand:
 
     def __init__(self, path: Path) -> None:
         self.encoder = USE(threads=1)
-        self._database = sqlite3.connect(path, isolation_level=None)
+        self._database = sqlite3.connect(
+            path, isolation_level=None, check_same_thread=False
+        )
         for statement in (
             "PRAGMA journal_mode = WAL",
             """
@@ -193,14 +198,45 @@ def cpu(act: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
+TEXTS = [" ".join(random.Random(n).choices(WORDS, k=3)) for n in range(60)]
+
+
 def p50_ms(act: Callable[[str], object]) -> float:
-    texts = [" ".join(random.Random(n).choices(WORDS, k=3)) for n in range(60)]
+    """Of a script, which waits for each."""
     times: list[float] = []
-    for text in texts:
+    for text in TEXTS:
         start = time.perf_counter()
         act(text)
         times.append(time.perf_counter() - start)
     return statistics.median(times) * 1e3
+
+
+def p50_in_loop_ms(act: Callable[[str], Awaitable[object]]) -> float:
+    """Of a coroutine, which awaits each."""
+
+    async def awaited() -> float:
+        times: list[float] = []
+        for text in TEXTS:
+            start = time.perf_counter()
+            await act(text)
+            times.append(time.perf_counter() - start)
+        return statistics.median(times) * 1e3
+
+    return asyncio.run(awaited())
+
+
+def compare(
+    what: str, by_hand: Callable[[], float], by_index: Callable[[], float], rounds: int
+) -> None:
+    """In turns, as the machine may do other work for a while."""
+    turns = [(by_hand(), by_index()) for _ in range(rounds)]
+    first, second = (min(each) for each in zip(*turns, strict=True))
+    ratios = sorted(ours / bare for bare, ours in turns)
+    print(
+        f"{what:24} by hand {first:6.2f} ms, index {second:6.2f} ms "
+        f"({second / first:.2f}x; rounds {ratios[0]:.2f} to "
+        f"{ratios[-1]:.2f}, median {statistics.median(ratios):.2f})"
+    )
 
 
 def kept_mb(act: Callable[[], object]) -> float:
@@ -241,47 +277,45 @@ def large(count: int, rounds: int) -> None:
                 f"({ours / bare:.2f}x)"
             )
             tenant = Field("tenant") == "t3"
-            rows: list[tuple[str, Callable[[str], object], Callable[[str], object]]] = [
-                (
-                    "by vector",
-                    hand.by_vector,
-                    lambda t: run(index.by_vector(Query(text=t))),
-                ),
-                (
-                    "by vector, one tenant",
-                    hand.by_vector_of_tenant,
-                    lambda t: run(index.by_vector(Query(text=t, filter=tenant))),
-                ),
-                (
-                    "by words",
-                    hand.by_words,
-                    lambda t: run(index.by_words(Query(text=t))),
-                ),
-                (
-                    "by words, one tenant",
-                    hand.by_words_of_tenant,
-                    lambda t: run(index.by_words(Query(text=t, filter=tenant))),
-                ),
+            everything, own = Query(text=""), Query(text="", filter=tenant)
+            searches: list[tuple[str, Callable[[str], object], Retriever, Query]] = [
+                ("by vector", hand.by_vector, index.by_vector, everything),
+                ("one tenant", hand.by_vector_of_tenant, index.by_vector, own),
+                ("by words", hand.by_words, index.by_words, everything),
+                ("one tenant", hand.by_words_of_tenant, index.by_words, own),
             ]
-            for what, by_hand, by_index in rows:
-                # In turns, as the machine may do other work for a while.
-                turns = [(p50_ms(by_hand), p50_ms(by_index)) for _ in range(rounds)]
-                first, second = (min(each) for each in zip(*turns, strict=True))
-                ratios = sorted(ours / bare for bare, ours in turns)
-                print(
-                    f"{what:24} by hand {first:6.2f} ms, index {second:6.2f} ms "
-                    f"({second / first:.2f}x; rounds {ratios[0]:.2f} to "
-                    f"{ratios[-1]:.2f}, median {statistics.median(ratios):.2f})"
+            print("in a script")
+            for what, by_hand, search, query in searches:
+                compare(
+                    what,
+                    partial(p50_ms, by_hand),
+                    partial(p50_ms, partial(ran, search, query)),
+                    rounds,
                 )
-            for what, query in (
-                ("hybrid", Query(text="")),
-                ("hybrid, one tenant", Query(text="", filter=tenant)),
-            ):
-                both = min(
-                    p50_ms(lambda t: run(index.search(replace(query, text=t))))  # noqa: B023 - at once
-                    for _ in range(rounds)
+            print("in a loop, which neither may block")
+            for what, by_hand, search, query in searches:
+                compare(
+                    what,
+                    partial(p50_in_loop_ms, partial(in_thread, by_hand)),
+                    partial(p50_in_loop_ms, partial(awaiting, search, query)),
+                    rounds,
                 )
-                print(f"{what:24} index {both:6.2f} ms")
+            for what, query in (("hybrid", everything), ("one tenant", own)):
+                asked = partial(ran, index.search, query)
+                best = min(p50_ms(asked) for _ in range(rounds))
+                print(f"{what:24} index {best:6.2f} ms")
+
+
+def ran(search: Retriever, query: Query, text: str) -> object:
+    return run(search(replace(query, text=text)))
+
+
+def in_thread(by_hand: Callable[[str], object], text: str) -> Awaitable[object]:
+    return asyncio.to_thread(by_hand, text)
+
+
+def awaiting(search: Retriever, query: Query, text: str) -> Awaitable[object]:
+    return Flow.of(search(replace(query, text=text)))
 
 
 def small() -> None:

@@ -6,9 +6,7 @@ from collections.abc import Sequence, Sized
 from math import hypot, isfinite
 from typing import TypeAlias
 
-import reactivex
-from reactivex import Observable
-from reactivex import operators as ops
+from reactivex import Observable, abc
 
 from rxagent.errors import ConfigurationError, RetrievalError
 from rxagent.operators import just
@@ -51,8 +49,23 @@ def unit_vectors(
         left = iter(vectors)
         return tuple(_unit(next(left)) if text.strip() else None for text in texts)
 
-    asked = reactivex.defer(lambda _: one("the embedder", embedder(said)))
-    return asked.pipe(ops.map(spread))
+    def subscribe(
+        observer: abc.ObserverBase[tuple[Vector | None, ...]],
+        scheduler: abc.SchedulerBase | None = None,
+    ) -> abc.DisposableBase:
+        def emit(made: tuple[Vector, ...]) -> None:
+            try:
+                vectors = spread(made)
+            except Exception as error:  # noqa: BLE001 - of the embedder
+                observer.on_error(error)
+            else:
+                observer.on_next(vectors)
+
+        return one("the embedder", embedder(said)).subscribe(
+            emit, observer.on_error, observer.on_completed, scheduler=scheduler
+        )
+
+    return Observable(subscribe)
 
 
 def check_length(found: int, wanted: int) -> None:

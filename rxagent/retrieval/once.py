@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from reactivex import Observable
-from reactivex import operators as ops
+from reactivex import Observable, abc
 
 from rxagent.errors import RetrievalError
 
@@ -32,11 +31,21 @@ def one(what: str, source: Observable[T]) -> Observable[T]:
         kind = type(given).__name__
         raise RetrievalError(f"{what} returned a {kind}, not an Observable")
 
-    def checked(items: list[T]) -> T:
-        if len(items) != 1:
-            raise RetrievalError(
-                f"{what} emitted {len(items)} items, and it has to emit one"
-            )
-        return items[0]
+    def subscribe(
+        observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        items: list[T] = []
 
-    return source.pipe(ops.to_list(), ops.map(checked))
+        def complete() -> None:
+            if len(items) != 1:
+                error = f"{what} emitted {len(items)} items, and it has to emit one"
+                observer.on_error(RetrievalError(error))
+                return
+            observer.on_next(items[0])
+            observer.on_completed()
+
+        return source.subscribe(
+            items.append, observer.on_error, complete, scheduler=scheduler
+        )
+
+    return Observable(subscribe)
