@@ -81,9 +81,11 @@ class Flights(Generic[T, E]):
 
     def leave(self, seat: _Seat[T, E]) -> None:
         """Take somebody off the list; if that one has led, the next one does."""
-        while True:
+        # Who is not on it may come from the collector, which may run under the lock.
+        while seat.is_there:
             with self._lock:
                 seats = self._seats.get(seat.question, {})
+                seat.is_there = False
                 if not _leads(seat, seats):
                     seats.pop(seat, None)
                     return
@@ -100,7 +102,9 @@ class Flights(Generic[T, E]):
         with self._lock:
             if not _leads(seat, self._seats.get(seat.question, {})):
                 return
-            _, *waiting = self._seats.pop(seat.question)
+            _, *waiting = seats = self._seats.pop(seat.question)
+            for each in seats:
+                each.is_there = False
         for each in waiting:
             each.arrive(landed)
 
@@ -129,6 +133,8 @@ class _Seat(abc.DisposableBase, Generic[T, E]):
         self._scheduler = scheduler
         self._own = _own(scheduler)
         self._variables = contextvars.copy_context()
+        self.is_there = True
+        """On the list of those who ask."""
         self._waits = True
         self._stream = SerialDisposable()
         self._loop_end = SingleAssignmentDisposable()
@@ -192,16 +198,12 @@ class _Seat(abc.DisposableBase, Generic[T, E]):
     def _loop_ended(self) -> None:
         self._flights.leave(self)
         if self._waits:
-            self._variables.run(self._tell_cancelled)
+            self._cancelled("the event loop of a stream was closed")
 
-    def _tell_cancelled(self) -> None:
+    def _cancelled(self, why: str) -> None:
+        error = f"{why} while it waited for the answer to the same question"
         with suppress(StreamCancelledError):  # with no on_error it comes back
-            self._observer.on_error(
-                StreamCancelledError(
-                    "the event loop of a stream was closed while it waited for the "
-                    "answer to the same question"
-                )
-            )
+            self._variables.run(self._observer.on_error, StreamCancelledError(error))
 
     def _soon(self, act: Callable[[], None]) -> bool:
         def run(_: abc.SchedulerBase, __: object = None) -> None:
@@ -211,6 +213,10 @@ class _Seat(abc.DisposableBase, Generic[T, E]):
             self._own.schedule(run)
         except StreamError as error:  # its loop is closed, so nobody is there
             _log.debug("somebody who waited for an answer is gone: %s", error)
+            return False
+        except Exception as error:  # noqa: BLE001 - of a scheduler that is not ours
+            _log.debug("somebody who waited for an answer is gone: %s", error)
+            self._cancelled(f"the scheduler of a stream has ended ({error!r})")
             return False
         return True
 

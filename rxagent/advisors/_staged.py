@@ -81,7 +81,14 @@ def _run(
     wanted = retrieval.query.filter
 
     def well(found: Retrieval) -> tuple[Retrieval, str]:
-        check_found(f"the stage {name!r}", found.documents, wanted)
+        who = f"the stage {name!r}"
+        check_found(who, found.documents)
+        # What was there before was looked at then; a stage may narrow the filter since.
+        before = {each.id: each.metadata for each in retrieval.documents}
+        added = [
+            each for each in found.documents if before.get(each.id) != each.metadata
+        ]
+        check_found(who, added, wanted)
         if found.query.filter is not wanted:
             found = replace(found, query=found.query.within(wanted))
         return found, ""

@@ -28,7 +28,9 @@ class LoopEnd(abc.DisposableBase):
         loop: That of the portal tells nothing: it ends with the program, and nobody is
             left to be told.
         tell: Called in the thread that closes the loop, when nothing runs on it any
-            more; soon, if it is closed already.
+            more; soon, if it is closed already.  A loop that was dropped and not closed
+            is closed by the collector, in whatever thread that runs, so it must not
+            wait for a lock.
     """
 
     def __init__(

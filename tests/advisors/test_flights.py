@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from reactivex import Observable, Subject
+from reactivex.scheduler import EventLoopScheduler
 
 from rxagent import Agent
 from rxagent.advisors import exact_cache
@@ -197,3 +198,47 @@ def test_one_who_no_longer_leads_lands_nothing() -> None:
     assert third.told == ["yes"]
     second.loop.close()
     third.loop.close()
+
+
+@pytest.mark.parametrize("lands", [True, False])
+def test_one_whose_scheduler_has_ended_is_told_and_hands_on(lands: bool) -> None:
+    flights = Flights[str, str]()
+    first = Passenger(flights).board()
+    ended, told = EventLoopScheduler(), list[object]()
+    flights.board("question", lead=lambda _: Subject[str](), follow=just).subscribe(
+        told.append, lambda error: told.append(type(error)), scheduler=ended
+    )
+    third = Passenger(flights).board()
+    ended.dispose()
+
+    assert first.land is not None
+    if lands:
+        first.land("yes")
+    else:
+        first.loop.close()
+    third.turn()
+
+    assert told == [StreamCancelledError]
+    assert third.told == (["yes"] if lands else [])
+    assert (third.asked is None) is lands
+    first.loop.close()
+    third.loop.close()
+
+
+def test_one_who_was_served_takes_no_lock_when_its_loop_is_collected() -> None:
+    """The collector runs anywhere, also where the lock is held."""
+    flights = Flights[str, str]()
+    first, second = (Passenger(flights).board() for _ in range(2))
+    assert first.land is not None
+    first.land("yes")
+
+    def collect() -> None:
+        with flights._lock:
+            second.loop.close()
+
+    thread = threading.Thread(target=collect, daemon=True)
+    thread.start()
+    thread.join(10)
+
+    assert not thread.is_alive()
+    first.loop.close()

@@ -138,6 +138,20 @@ def test_no_stage_brings_what_the_filter_excludes() -> None:
     assert model.requests[0].messages[-1].text == "Nimbus?"
 
 
+def test_a_stage_that_finds_nothing_is_not_blamed_for_what_was_there_before() -> None:
+    """Another one may have narrowed the filter for those behind it."""
+
+    def narrower(retrieval: Retrieval) -> Retrieval:
+        return replace(retrieval, query=retrieval.query.within(Field("year") == 2024))
+
+    found = retrieve(lambda _: just((OF_ANN,)))
+    narrow = Stage(name="narrow", operator=ops.map(narrower))
+    same = Stage(name="same", operator=ops.map(lambda each: each))
+    agent = Agent(ScriptedModel("ok"), advisors=[rag([found, narrow, same])])
+
+    assert [each.problem for each in told(list(agent.stream("Nimbus?")))] == [""] * 3
+
+
 @pytest.mark.parametrize(
     ("other", "found"),
     [
