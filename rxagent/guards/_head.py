@@ -10,8 +10,9 @@ __all__ = ["Head", "head_of", "sees_one"]
 
 _ONE = r"(?:\[\^?\]?(?:\\.|[^\]\[\\])*\]|\\[wWdDsS]|\\[pP]\{\w+\})"
 _TIMES = r"(?:[*+]|\{[0-9]+(?:,[0-9]*)?\}|\{,[0-9]+\})"
+# No lazy repeat: of that the engine says that it goes on where it cannot any more.
 _HEAD = re.compile(
-    rf"(?P<first>{_ONE})(?:(?P<more>{_ONE})?(?P<times>{_TIMES})[?+]?)"
+    rf"(?P<first>{_ONE})(?:(?P<more>{_ONE})?(?P<times>{_TIMES})\+?)"
     r"(?P<stop>\\?[^\w\s\\.^$|(){}\[\]*+?]|\\[.^$|(){}\[\]*+?]|\w)(?![*?{])"
 )
 _LEAD = re.compile(rf"(?:\(\?[a-zA-Z0-9]+\)|\(\?<[=!]{_ONE}\)|\\[bBmMA]|\^)*")

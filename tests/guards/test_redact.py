@@ -108,6 +108,7 @@ def test_it_holds_for_longer_texts_of_which_much_is_held(
     longest=st.integers(1, 4),
     on_hold=st.sampled_from(["release", "redact"]),
 )
+@example(expressions=["[ab]+?-a"], text="a11", longest=3, on_hold="redact")
 def test_what_is_held_too_long_does_not_depend_on_the_cut_either(
     expressions: list[str], text: str, longest: int, on_hold: Any
 ) -> None:
