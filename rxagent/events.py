@@ -20,6 +20,7 @@ from rxagent.usage import Usage
 __all__ = [
     "ApprovalRequested",
     "ChatEvent",
+    "Delta",
     "Finished",
     "ReasoningDelta",
     "Retracted",
@@ -67,6 +68,10 @@ class ToolCallDelta:
     name: str | None = None
     arguments: str = ""
     origin: Origin = field(default=_NOWHERE, compare=False, repr=False)
+
+
+Delta: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta
+"""What an answer comes in; a later `Retracted` makes it void."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,12 +13,11 @@ from rxagent.advisors._resumption import RESUME
 from rxagent.errors import AdvisorError, InvalidAnswerError, RxAgentError
 from rxagent.events import (
     ChatEvent,
+    Delta,
     Finished,
-    ReasoningDelta,
     Retracted,
     RoundFinished,
     TextDelta,
-    ToolCallDelta,
 )
 from rxagent.messages import AssistantMessage, Message, UserMessage
 from rxagent.operators import just, transduce
@@ -34,7 +33,6 @@ LEAD_IN = "Your last answer cannot be used. Give the whole answer again, correct
 _Said: TypeAlias = bool | str | None
 
 _NO_VERDICT = object()
-_DELTAS = (TextDelta, ReasoningDelta, ToolCallDelta)
 _ANSWERS = ("stop", "unknown", "return_direct", "tool_calls")
 
 
@@ -98,7 +96,7 @@ class Attempts:
             self._held, self._has_shown = [], False
             return (*held, event)
         if self._live or not (self._held or isinstance(event, TextDelta)):
-            self._has_shown = self._has_shown or isinstance(event, _DELTAS)
+            self._has_shown = self._has_shown or isinstance(event, Delta)
             return (event,)
         self._held.append(event)
         return ()

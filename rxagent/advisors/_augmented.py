@@ -10,7 +10,7 @@ from rxagent.choices import check_callable
 from rxagent.errors import ConfigurationError
 from rxagent.retrieval import Document
 from rxagent.stages._element import element, inert
-from rxagent.stages._legible import LINE_ENDS, UNSEEN, legible
+from rxagent.stages._legible import LINE_ENDS, UNSEEN, escaped, legible
 from rxagent.tools.rules import check_switch
 
 QA_TEMPLATE = """\
@@ -104,11 +104,7 @@ def _within(border: str, text: str) -> str:
     """A text in which nothing reads as the line that ends it, but for a backslash."""
     if border.startswith("</"):
         return inert(border[2:-1], text)
-    pieces, start = list[str](), 0
-    for found in _line_like(border).finditer(legible(text)):
-        pieces += text[start : found.start()], "\\"
-        start = found.start()
-    return "".join((*pieces, text[start:]))
+    return escaped(text, _line_like(border), "\\")
 
 
 def _line_like(border: str) -> re.Pattern[str]:

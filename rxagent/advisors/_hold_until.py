@@ -15,12 +15,10 @@ from rxagent.choices import check_callable, check_choice
 from rxagent.errors import AdvisorError
 from rxagent.events import (
     ChatEvent,
+    Delta,
     Finished,
-    ReasoningDelta,
     Retracted,
     RoundFinished,
-    TextDelta,
-    ToolCallDelta,
 )
 from rxagent.guards.verdicts import Answer, OnFailure, Verdict, verdict_of
 from rxagent.named import Order, named
@@ -31,7 +29,6 @@ from rxagent.types import Advisor, Exchange
 from rxagent.usage import Usage
 
 _NAME = "hold_until"
-_PIECES = (TextDelta, ReasoningDelta, ToolCallDelta)
 
 _log = logging.getLogger(__name__)
 
@@ -189,7 +186,7 @@ class _Race:
     def _void(self) -> None:
         """Drop the pieces that are held; nobody has seen them."""
         with self._lock:
-            held = [each for each in self._held if not isinstance(each, _PIECES)]
+            held = [each for each in self._held if not isinstance(each, Delta)]
             self._held.clear()
             self._held.extend(held)
 

@@ -8,6 +8,7 @@ from typing import cast
 
 from rxagent.events import (
     ChatEvent,
+    Delta,
     Finished,
     ReasoningDelta,
     RoundFinished,
@@ -15,7 +16,7 @@ from rxagent.events import (
     ToolCallDelta,
 )
 from rxagent.guards._lift import TextLift
-from rxagent.guards._pieces import Piece, text_of
+from rxagent.guards._pieces import text_of
 from rxagent.guards._text_guard import Channel
 from rxagent.messages import (
     AssistantMessage,
@@ -91,7 +92,7 @@ class AnswerRewriter:
         for event in (*self._guarded(message, guards, last), *guards.flush()):
             if isinstance(event, _Border):
                 part = event.part + 1
-            elif isinstance(event, Piece):
+            elif isinstance(event, Delta):
                 # What the end adds stands after the last border.
                 where = part if part < len(message.content) else last[type(event)]
                 texts.setdefault(where, []).append(text_of(event))
@@ -117,7 +118,7 @@ class AnswerRewriter:
                 yield from guards.feed(piece)
             yield from guards.feed(cast("ChatEvent", _Border(number)))
 
-    def _piece(self, number: int, part: AssistantPart) -> Piece | None:
+    def _piece(self, number: int, part: AssistantPart) -> Delta | None:
         """The part as an event; ``None`` if no guard sees it."""
         match part:
             case Text(text=text) if "text" in self._channels:

@@ -17,12 +17,11 @@ from reactivex.disposable import (
 from rxagent.errors import GuardError
 from rxagent.events import (
     ChatEvent,
+    Delta,
     Finished,
-    ReasoningDelta,
     Retracted,
     RoundFinished,
     TextDelta,
-    ToolCallDelta,
 )
 
 __all__ = ["HeldAnswer", "Judged"]
@@ -31,7 +30,6 @@ Judged: TypeAlias = bool | str | GuardError
 """What is done with an answer: it is released, a text is in its place, or all stops."""
 
 _End: TypeAlias = RoundFinished | Finished | None  # None is the completion
-_PIECES = (TextDelta, ReasoningDelta, ToolCallDelta)
 
 
 class HeldAnswer:
@@ -91,14 +89,14 @@ class HeldAnswer:
             self._take(event)
 
     def _take(self, event: ChatEvent | None) -> None:
-        if isinstance(event, _PIECES):
+        if isinstance(event, Delta):
             self._held.append(event)
         elif event is None or isinstance(event, RoundFinished | Finished):
             self._end(event)
         elif isinstance(event, Retracted):
             held, self._held = self._held, []
             for each in held:
-                if not isinstance(each, _PIECES):
+                if not isinstance(each, Delta):
                     self._observer.on_next(each)
             self._observer.on_next(event)
         elif self._held:
@@ -154,7 +152,7 @@ def _replaced(held: list[ChatEvent], text: str, end: _End) -> Iterator[ChatEvent
         if isinstance(each, TextDelta) and not is_told:
             is_told = True
             yield TextDelta(text=text, origin=each.origin)
-        elif not isinstance(each, _PIECES):
+        elif not isinstance(each, Delta):
             yield each
     if end is not None and not is_told:
         yield TextDelta(text=text, origin=end.origin)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from rxagent.events import TextDelta
-from rxagent.guards._pieces import Piece
+from rxagent.events import (
+    Delta,
+    TextDelta,
+)
 from rxagent.guards._text_guard import Placing, Span
 from rxagent.types import Transducer
 
@@ -32,7 +34,7 @@ class Lane:
 
     feed: Callable[[str], Iterable[str]]
 
-    def __init__(self, transducer: Transducer[str, str], last: Piece) -> None:
+    def __init__(self, transducer: Transducer[str, str], last: Delta) -> None:
         if not hasattr(transducer, "held"):
             transducer = _Counted(transducer)
         if hasattr(transducer, "is_done"):

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from rxagent.errors import GuardError
 from rxagent.events import (
     ChatEvent,
+    Delta,
     Finished,
     ReasoningDelta,
     Retracted,
@@ -20,7 +21,7 @@ from rxagent.events import (
     ToolCallDelta,
 )
 from rxagent.guards._lane import Lane
-from rxagent.guards._pieces import Piece, continued, pieces_of, text_delta
+from rxagent.guards._pieces import continued, pieces_of, text_delta
 from rxagent.guards._places import Places
 from rxagent.guards._text_guard import Channel, TextGuard
 
@@ -94,7 +95,7 @@ class TextLift:
         except Exception as error:
             raise self._blamed(error) from error
 
-    def _guard(self, key: type | int, piece: Piece, text: str) -> Sequence[ChatEvent]:
+    def _guard(self, key: type | int, piece: Delta, text: str) -> Sequence[ChatEvent]:
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = Lane(self._make(), piece)
@@ -108,7 +109,7 @@ class TextLift:
         return ready
 
     @staticmethod
-    def _fed(lane: Lane, piece: Piece, text: str) -> Sequence[ChatEvent]:
+    def _fed(lane: Lane, piece: Delta, text: str) -> Sequence[ChatEvent]:
         lane.last = piece
         return pieces_of(piece, lane.feed(text))
 

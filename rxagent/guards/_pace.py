@@ -12,12 +12,11 @@ from reactivex.disposable import SerialDisposable
 
 from rxagent.events import (
     ChatEvent,
+    Delta,
     Finished,
-    ReasoningDelta,
     Retracted,
     RoundFinished,
     TextDelta,
-    ToolCallDelta,
 )
 from rxagent.guards._words import Words
 from rxagent.requests import Origin
@@ -27,7 +26,6 @@ __all__ = ["Pace"]
 _TICK_S = 0.04  # as often as an eye can tell
 _NO_TIME_S = 1e-6  # no datetime is finer
 _ENDS = (RoundFinished, Finished)
-_PIECES = (TextDelta, ReasoningDelta, ToolCallDelta)
 
 
 class Pace:
@@ -114,7 +112,7 @@ class Pace:
         kept: list[ChatEvent | None] = []
         while self._queue and not isinstance(self._queue[-1], _ENDS):
             event = self._queue.pop()
-            if not isinstance(event, _PIECES):
+            if not isinstance(event, Delta):
                 kept.append(event)
         self._queue.extend(reversed(kept))
 

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
 
-from rxagent.events import ReasoningDelta, TextDelta, ToolCallDelta
+from rxagent.events import Delta, ReasoningDelta, TextDelta, ToolCallDelta
 from rxagent.requests import Origin
 
-__all__ = ["Piece", "continued", "pieces_of", "text_delta", "text_of"]
+__all__ = ["continued", "pieces_of", "text_delta", "text_of"]
 
 _new = object.__new__
 _set_text = vars(TextDelta)["text"].__set__
 _set_origin = vars(TextDelta)["origin"].__set__
 
-Piece: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta
 
-
-def text_of(piece: Piece) -> str:
+def text_of(piece: Delta) -> str:
     """The text of a piece that a guard may see."""
     return piece.arguments if isinstance(piece, ToolCallDelta) else piece.text
 
 
-def pieces_of(piece: Piece, texts: Iterable[str]) -> Sequence[Piece]:
+def pieces_of(piece: Delta, texts: Iterable[str]) -> Sequence[Delta]:
     """Return ``piece`` with other texts: one event for each.
 
     The first one of a tool call says its id and name, even if no text is left of it.
@@ -45,7 +42,7 @@ def pieces_of(piece: Piece, texts: Iterable[str]) -> Sequence[Piece]:
     return [_piece(piece, text) for text in texts]
 
 
-def continued(piece: Piece) -> Piece:
+def continued(piece: Delta) -> Delta:
     """What follows ``piece``, without text yet."""
     return _piece(piece, "")
 
@@ -61,7 +58,7 @@ def text_delta(text: str, origin: Origin) -> TextDelta:
     return made
 
 
-def _piece(like: Piece, text: str) -> Piece:
+def _piece(like: Delta, text: str) -> Delta:
     _checked(text)
     match like:
         case TextDelta(origin=origin):

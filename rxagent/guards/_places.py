@@ -10,9 +10,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rxagent.events import ChatEvent
+from rxagent.events import (
+    ChatEvent,
+    Delta,
+)
 from rxagent.guards._lane import Lane
-from rxagent.guards._pieces import Piece, continued, pieces_of, text_of
+from rxagent.guards._pieces import continued, pieces_of, text_of
 from rxagent.guards._text_guard import Span
 
 __all__ = ["Places"]
@@ -30,11 +33,11 @@ class _Text:
     """
 
     lane: Lane
-    piece: Piece
+    piece: Delta
     end: int
     texts: list[str] = field(default_factory=list[str])
 
-    def taken(self) -> Sequence[Piece]:
+    def taken(self) -> Sequence[Delta]:
         """What can be emitted now."""
         pieces = pieces_of(self.piece, self.texts)
         self.piece, self.texts = continued(self.piece), []
@@ -111,7 +114,7 @@ class Places:
         self._events += 1
         self._queue.append(event)
 
-    def feed(self, lane: Lane, piece: Piece) -> list[ChatEvent]:
+    def feed(self, lane: Lane, piece: Delta) -> list[ChatEvent]:
         """Put a piece of text behind what waits; return what is ready."""
         queued = self._measured(lane)
         lane.last = piece
@@ -134,7 +137,7 @@ class Places:
             queued = self._lanes[lane] = _Queued(lane)
         return queued
 
-    def _append(self, queued: _Queued, piece: Piece) -> _Text:
+    def _append(self, queued: _Queued, piece: Delta) -> _Text:
         place = _Text(lane=queued.lane, piece=piece, end=queued.lane.fed)
         queued.append(place)
         self._queue.append(place)

@@ -11,12 +11,10 @@ from rxagent.entities.asking import mode_of
 from rxagent.errors import ConfigurationError, ModelError, RxAgentError
 from rxagent.events import (
     ChatEvent,
+    Delta,
     Finished,
-    ReasoningDelta,
     Retracted,
     RoundFinished,
-    TextDelta,
-    ToolCallDelta,
     ToolStarted,
 )
 from rxagent.operators import concat_each, just
@@ -28,7 +26,6 @@ from rxagent.usage import Usage
 __all__ = ["Fallback"]
 
 _MODES: tuple[AnswerMode, ...] = ("prompt", "tool", "native")  # all to few know it
-_DELTAS = (TextDelta, ReasoningDelta, ToolCallDelta)
 
 _log = logging.getLogger("rxagent.models.fallback")
 
@@ -116,7 +113,7 @@ class Fallback:
 
                 def on_next(event: ChatEvent) -> None:
                     nonlocal has_shown, is_settled
-                    if isinstance(event, _DELTAS):
+                    if isinstance(event, Delta):
                         has_shown = True
                     elif isinstance(event, Retracted):
                         has_shown = False

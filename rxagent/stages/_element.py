@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rxagent.stages._legible import UNSEEN, legible
+from rxagent.stages._legible import UNSEEN, escaped
 
 __all__ = ["element", "inert"]
 
@@ -36,8 +36,4 @@ def inert(name: str, text: str) -> str:
     letters = f"{UNSEEN}*".join(map(re.escape, name))
     gap = rf"[\s{UNSEEN}]*"
     tag = re.compile(rf"<{gap}(?:/{gap})?{letters}(?!\w)", re.IGNORECASE)
-    pieces, start = list[str](), 0
-    for found in tag.finditer(legible(text)):
-        pieces += text[start : found.start()], "&lt;"
-        start = found.start() + 1
-    return "".join((*pieces, text[start:]))
+    return escaped(text, tag, "&lt;", of=1)

@@ -6,9 +6,10 @@ the one that it looks like.  So what must not stand in a text is looked for in t
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
-__all__ = ["LINE_ENDS", "UNSEEN", "legible"]
+__all__ = ["LINE_ENDS", "UNSEEN", "escaped", "legible"]
 
 LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 """What ends a line for a reader; for `re` most do not."""
@@ -45,6 +46,22 @@ def legible(text: str) -> str:
         return text
     # By distinct characters: a text has many, and few kinds.
     return text.translate({ord(each): _read(each) for each in set(text)})
+
+
+def escaped(text: str, unwanted: re.Pattern[str], sign: str, *, of: int = 0) -> str:
+    """A text in which nothing reads as what is not wanted there.
+
+    Args:
+        text: Anything.
+        unwanted: Looked for in what the text reads as.
+        sign: Written where each of it starts.
+        of: How many of its characters the sign stands for.
+    """
+    pieces, start = list[str](), 0
+    for found in unwanted.finditer(legible(text)):
+        pieces += text[start : found.start()], sign
+        start = found.start() + of
+    return "".join((*pieces, text[start:]))
 
 
 def _read(character: str) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import sys
+from functools import partial
 
 from rxagent.memory import SqliteStore
 from rxagent.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from rxagent.runtime import run
+from tests.killing import told_until_killed
 
 CONVERSATION = "the one"
 TURN = 12
@@ -33,29 +34,10 @@ def write_turns(path: str, told: int) -> None:
         os.write(told, b".")
 
 
-def write_until_killed(path: str, turns: int, chance: random.Random) -> int:
-    told, telling = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            write_turns(path, telling)
-        finally:
-            os._exit(1)
-    os.close(telling)
-    seen = b"".join(os.read(told, 1) for _ in range(turns + 1))
-    for _ in range(chance.randrange(200_000)):
-        pass  # somewhere within the next turns
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    while more := os.read(told, 100):
-        seen += more
-    os.close(told)
-    return len(seen) - 1
-
-
 if __name__ == "__main__":
     chance = random.Random(7)
     for line in sys.stdin:
-        told = write_until_killed(sys.argv[1], int(line), chance)
-        sys.stdout.write(f"{told}\n")
+        work = partial(write_turns, sys.argv[1])
+        told = told_until_killed(work, least=int(line) + 1, chance=chance)
+        sys.stdout.write(f"{told - 1}\n")
         sys.stdout.flush()

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 from rxagent.memory import SqliteStore
 from rxagent.messages import AssistantMessage, ToolMessage, UserMessage
 from rxagent.runtime import run
+from tests.killing import answering
 from tests.memory import killed_writer
 
 KILLS = 100
@@ -18,18 +17,10 @@ def test_no_half_turn_is_read_after_a_writer_was_killed(tmp_path: Path) -> None:
     path, chance, told = tmp_path / "a.db", random.Random(3), 0
     with (
         SqliteStore(path) as store,
-        subprocess.Popen(
-            [sys.executable, killed_writer.__file__, str(path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as writer,
+        answering(killed_writer, path) as told_after,
     ):
-        assert writer.stdin is not None
-        assert writer.stdout is not None
         for _ in range(KILLS):
-            print(chance.randrange(3), file=writer.stdin, flush=True)
-            told += int(writer.stdout.readline())
+            told += told_after(chance.randrange(3))
             found = run(store.load(killed_writer.CONVERSATION))
 
             assert len(found.messages) == killed_writer.TURN * found.version
@@ -41,4 +32,3 @@ def test_no_half_turn_is_read_after_a_writer_was_killed(tmp_path: Path) -> None:
                 assert isinstance(first, UserMessage)
                 assert kinds == [AssistantMessage, ToolMessage] * 5
                 assert last.text == "done"
-        writer.stdin.close()

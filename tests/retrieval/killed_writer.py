@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import sys
+from functools import partial
 
 from rxagent.memory import LexicalEmbedder
 from rxagent.retrieval import Document, SqliteDocuments
 from rxagent.runtime import run
+from tests.killing import told_until_killed
 
 COUNT = 12
 """How many documents are replaced at once; enough for a kill to fall between two."""
@@ -36,29 +37,10 @@ def replace_all(path: str, number: int, told: int) -> None:
         number += 1
 
 
-def replace_until_killed(path: str, number: int, chance: random.Random) -> int:
-    told, telling = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            replace_all(path, number, telling)
-        finally:
-            os._exit(1)
-    os.close(telling)
-    seen = os.read(told, 1)
-    for _ in range(chance.randrange(200_000)):
-        pass  # somewhere within the next ones
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    while more := os.read(told, 100):
-        seen += more
-    os.close(told)
-    return number + len(seen) - 1
-
-
 if __name__ == "__main__":
     chance = random.Random(7)
     for line in sys.stdin:
-        last = replace_until_killed(sys.argv[1], int(line), chance)
-        sys.stdout.write(f"{last}\n")
+        work = partial(replace_all, sys.argv[1], int(line))
+        told = told_until_killed(work, least=1, chance=chance)
+        sys.stdout.write(f"{int(line) + told - 1}\n")
         sys.stdout.flush()

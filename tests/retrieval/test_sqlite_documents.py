@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from rxagent.retrieval._matrix import packed
 from rxagent.retrieval._sqlite_rows import DOCUMENTS, MIGRATIONS
 from rxagent.retrieval.embedding import unit_vectors
 from rxagent.runtime import run
+from tests.killing import answering
 from tests.retrieval import killed_writer
 
 EMBEDDER = LexicalEmbedder()
@@ -107,18 +106,10 @@ def test_no_half_replacement_is_found_after_a_writer_was_killed(path: Path) -> N
     last = 0
     with (
         SqliteDocuments(path, embedder=EMBEDDER) as index,
-        subprocess.Popen(
-            [sys.executable, killed_writer.__file__, str(path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as writer,
+        answering(killed_writer, path) as last_told,
     ):
-        assert writer.stdin is not None
-        assert writer.stdout is not None
         for _ in range(KILLS):
-            print(last + 1, file=writer.stdin, flush=True)
-            told = int(writer.stdout.readline())
+            told = last_told(last + 1)
             found = run(index.by_vector(Query(text="harbour", top_k=99)))
             [last] = {int(str(each.metadata["number"])) for each in found}
             assert last >= told, "what was told is lost"
@@ -128,4 +119,3 @@ def test_no_half_replacement_is_found_after_a_writer_was_killed(path: Path) -> N
             assert {each.id for each in run(index.by_vector(one))} == everything
             assert {each.id for each in run(index.by_words(one))} == everything
             assert {*counted(path).values()} == {killed_writer.COUNT}
-        writer.stdin.close()

@@ -13,7 +13,7 @@ from tests.runtime.upstream import SECONDS
 __all__ = ["ends_well", "running"]
 
 PREAMBLE = """\
-import asyncio, logging, os, signal, sys, threading, time
+import asyncio, logging, os, signal, sys, threading
 from functools import partial
 from reactivex import operators as ops
 from reactivex.scheduler import EventLoopScheduler
@@ -30,9 +30,12 @@ say = partial(print, flush=True)
 def agent_of(url):
     return Agent(OpenAIChat(model="m", base_url=url, api_key="k"))
 
+async def ended(task):
+    await asyncio.wait([task])
+
 def say_what_is_left():
-    while _source._running:  # the parent's patience is the limit
-        time.sleep(0.001)
+    for task in tuple(_source._running):  # the parent's patience is the limit
+        asyncio.run_coroutine_threadsafe(ended(task), task.get_loop()).result()
     threads = {each.name for each in threading.enumerate()} - {"MainThread"}
     say("left:", *sorted(threads))
 

@@ -156,8 +156,9 @@ subscription.append(hanging.stream("hi").pipe(observed).subscribe(see, say))
 left.wait()
 say(events[0], events[-1])
 gui.dispose()
-while len(threading.enumerate()) > 2:
-    time.sleep(0.001)
+for each in threading.enumerate():
+    if each.name == "gui":
+        each.join()
 say_what_is_left()
 """
     with Upstream(items=2, then="end") as ends, Upstream(items=50) as hangs:
