@@ -7,7 +7,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +16,7 @@ __all__ = ["answering", "told_until_killed"]
 
 
 @contextmanager
-def answering(module: ModuleType, path: Path) -> Iterator[Callable[[int], int]]:
+def answering(module: ModuleType, path: Path) -> Generator[Callable[[int], int]]:
     """Run a module that gets a path, and answers each number with a number."""
     with subprocess.Popen(
         [sys.executable, "-m", module.__name__, str(path)],
